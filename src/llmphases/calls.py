@@ -1,0 +1,279 @@
+"""What happened in one LLM call: frozen records, in whole nanoseconds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+from llmphases.errors import RecordError
+from llmphases.phases import Cost, Origin, Phase
+
+Scalar = str | bool | int | float
+AttributeValue = Scalar | tuple[str, ...] | tuple[bool, ...] | tuple[int, ...] | tuple[float, ...]
+
+
+class Ended(StrEnum):
+    """How a stream (or, for `interrupted` and `exit`, any call) came to its end."""
+
+    EXHAUSTED = "exhausted"
+    CLOSED = "closed"
+    ERROR = "error"
+    CANCELLED = "cancelled"
+    INTERRUPTED = "interrupted"
+    DROPPED = "dropped"
+    EXIT = "exit"
+    UNOBSERVED = "unobserved"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stretch:
+    """One interval of one phase, in nanoseconds from the start of its call."""
+
+    phase: Phase
+    start_ns: int
+    end_ns: int
+    request: int | None = None
+    """Which request it belongs to, counted from 0; None for blocks and processes."""
+    origin: Origin = Origin.MEASURED
+    drawn: tuple[int, int] | None = field(default=None, compare=False)
+    """Start and end of its span, in microseconds since the epoch; None if it has no span."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Detail:
+    """A named piece inside a phase, in nanoseconds from the start of its call. Never added up."""
+
+    name: str
+    cost: Cost
+    start_ns: int
+    end_ns: int
+    drawn: tuple[int, int] | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Usage:
+    """Tokens as the GenAI conventions count them: input includes cached, output includes reasoning.
+
+    None where nobody said.
+    """
+
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_write_input_tokens: int | None = None
+    reasoning_output_tokens: int | None = None
+
+    def __add__(self, other: Usage) -> Usage:
+        """The usage of two requests together; unknown plus known is known."""
+        return Usage(
+            **{
+                f.name: _sum_of_known(getattr(self, f.name), getattr(other, f.name))
+                for f in fields(Usage)
+            }
+        )
+
+    def __bool__(self) -> bool:
+        """Whether anything is known at all."""
+        return any(getattr(self, f.name) is not None for f in fields(Usage))
+
+
+def _sum_of_known(a: int | None, b: int | None) -> int | None:
+    if a is None:
+        return b
+    return a if b is None else a + b
+
+
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """One LLM operation as its caller saw it.
+
+    Times are whole nanoseconds; those that are moments count from the start of the call. What was
+    neither measured nor said is None. ``sum(exclusive_ns.values()) + unattributed_ns`` is
+    ``duration_ns``, exactly, and so is the sum of the five costs.
+    """
+
+    name: str
+    start_unix_ns: int
+    duration_ns: int
+    exclusive_ns: Mapping[Phase, int]
+    """The time that belongs to each phase that occurred; no instant counts twice."""
+    unattributed_ns: int = 0
+    """The time that no phase covers."""
+    unattributed_cost: Cost = Cost.UNSPLIT
+    """`fixed` if any request, token, child process or cache hit was seen, else `unsplit`."""
+    stretches: tuple[Stretch, ...] = ()
+    """Every interval of a phase of this very call, in order of their start."""
+    stalls: tuple[Stretch, ...] = ()
+    """The longest waits of a stream for its consumer; all of them are in `exclusive_ns`."""
+    details: tuple[Detail, ...] = ()
+    operation: str = "chat"
+    provider: str | None = None
+    request_model: str | None = None
+    response_model: str | None = None
+    stream: bool = False
+    usage: Usage | None = None
+    requests: int = 0
+    retries: int = 0
+    chunks: int | None = None
+    """Items that came out of a stream, of any kind; None for calls without one."""
+    first_chunk_ns: int | None = None
+    """From the first request's issue to its first chunk of any kind."""
+    first_token_ns: int | None = None
+    """From the call's start to the first token, reasoning included: what a person waits."""
+    first_reasoning_ns: int | None = None
+    first_answer_ns: int | None = None
+    first_token_rule: str | None = None
+    """What decided when a child process was ready."""
+    units: int | None = None
+    """Work items in this call, as the program said."""
+    batch_size: int | None = None
+    cache_result: str | None = None
+    """`hit` or `miss`."""
+    queued_ns: int | None = None
+    """Wait for a worker before the call; not part of its duration."""
+    nested: bool = False
+    """Whether it ran inside another traced call."""
+    job: str | None = None
+    ended: Ended | None = None
+    error_type: str | None = None
+    reported: Mapping[str, Scalar] = _NOTHING
+    """What a server or tool said about its own times, under the vendor's names."""
+    reported_trusted: bool | None = None
+    """Whether that fitted the measured window; None if nothing was said."""
+    attributes: Mapping[str, AttributeValue] = _NOTHING
+    """What the program set itself."""
+    outside_inner_ns: Mapping[Phase, int] = field(default_factory=dict, compare=False)
+    """`exclusive_ns` without what calls inside this one cover, so that totals count once."""
+    trace_id: str | None = field(default=None, compare=False)
+    span_id: str | None = field(default=None, compare=False)
+
+    def cost_ns(self, cost: Cost) -> int:
+        """The time paid in one bucket."""
+        total = sum(ns for phase, ns in self.exclusive_ns.items() if phase.cost is cost)
+        return total + self.unattributed_ns if cost is self.unattributed_cost else total
+
+    @property
+    def fixed_share(self) -> float | None:
+        """fixed / (fixed + generation), 0 to 1; None where the two cannot be told apart."""
+        fixed, generation = self.cost_ns(Cost.FIXED), self.cost_ns(Cost.GENERATION)
+        if self.cost_ns(Cost.UNSPLIT) > 0 or fixed + generation == 0:
+            return None
+        return fixed / (fixed + generation)
+
+    @property
+    def tokens_per_second(self) -> float | None:
+        """Tokens after the first of each request over first-to-last-token time.
+
+        None without usage, without a generation phase, or where the consumer held the stream for
+        more than a tenth of that time (then the rate would be the consumer's).
+        """
+        spans = [s for s in self.stretches if s.phase is Phase.GENERATION]
+        wall = sum(s.end_ns - s.start_ns for s in spans)
+        if not wall or self.usage is None or self.usage.output_tokens is None:
+            return None
+        if wall - self.exclusive_ns.get(Phase.GENERATION, 0) > wall / 10:
+            return None
+        tokens = self.usage.output_tokens - len(spans)
+        return tokens * 1e9 / wall if tokens > 0 else None
+
+    def as_exported(self) -> Call:
+        """This call as its spans tell it: sums as they are, extents as they are drawn.
+
+        A call read back from a trace is equal to this.
+        """
+        start_us = self.start_unix_ns // 1000
+        return replace(
+            self,
+            start_unix_ns=start_us * 1000,
+            stretches=_as_drawn(self.stretches, start_us),
+            stalls=_as_drawn(self.stalls, start_us),
+            details=_as_drawn(self.details, start_us),
+        )
+
+    def to_json(self) -> str:
+        """One line of JSON, from which `from_json` makes an equal call."""
+        return json.dumps(_jsonable(self), separators=(",", ":"))
+
+    @staticmethod
+    def from_json(text: str | bytes) -> Call:
+        """The call that `to_json` wrote; unknown fields are ignored.
+
+        Raises `RecordError` for anything else.
+        """
+        try:
+            return _call_of(json.loads(text))
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            message = f"not a call: {text[:80]!r} ({error}); expected what Call.to_json() wrote"
+            raise RecordError(message) from error
+
+
+_Piece = TypeVar("_Piece", Stretch, Detail)
+
+
+def _as_drawn(pieces: tuple[_Piece, ...], start_us: int) -> tuple[_Piece, ...]:
+    drawn = [
+        replace(p, start_ns=(p.drawn[0] - start_us) * 1000, end_ns=(p.drawn[1] - start_us) * 1000)
+        for p in pieces
+        if p.drawn is not None
+    ]
+    return tuple(sorted(drawn, key=lambda p: (p.start_ns, p.end_ns)))
+
+
+def _jsonable(value: Any) -> Any:
+    if isinstance(value, (Call, Stretch, Detail, Usage)):
+        pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
+        return {name: _jsonable(v) for name, v in pairs if v is not None and v != ()}
+    if isinstance(value, Mapping):
+        return {str(k): _jsonable(v) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return [_jsonable(v) for v in value]
+    return value
+
+
+def _read(kind: type[Any], raw: dict[str, Any], **converters: Any) -> Any:
+    known = {f.name for f in fields(kind)}
+    given = {k: converters.get(k, _plain)(v) for k, v in raw.items() if k in known}
+    return kind(**given)
+
+
+def _plain(value: Any) -> Any:
+    return value
+
+
+def _stretch_of(raw: dict[str, Any]) -> Stretch:
+    return _read(Stretch, raw, phase=Phase, origin=Origin, drawn=tuple)  # type: ignore[no-any-return]  # built from fields
+
+
+def _detail_of(raw: dict[str, Any]) -> Detail:
+    return _read(Detail, raw, cost=Cost, drawn=tuple)  # type: ignore[no-any-return]  # built from fields
+
+
+def _phase_times(raw: dict[str, int]) -> dict[Phase, int]:
+    return {Phase(name): ns for name, ns in raw.items()}
+
+
+def _attributes_of(raw: dict[str, Any]) -> dict[str, AttributeValue]:
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in raw.items()}
+
+
+def _call_of(raw: dict[str, Any]) -> Call:
+    return _read(  # type: ignore[no-any-return]  # built from fields
+        Call,
+        raw,
+        exclusive_ns=_phase_times,
+        outside_inner_ns=_phase_times,
+        unattributed_cost=Cost,
+        stretches=lambda many: tuple(map(_stretch_of, many)),
+        stalls=lambda many: tuple(map(_stretch_of, many)),
+        details=lambda many: tuple(map(_detail_of, many)),
+        usage=lambda usage: _read(Usage, usage),
+        ended=Ended,
+        attributes=_attributes_of,
+    )

@@ -1,0 +1,153 @@
+"""Every span attribute, metric name and histogram boundary, as data.
+
+`gen_ai.*` follows open-telemetry/semantic-conventions-genai v0.1.0 (no Python package carries those
+names yet); `error.type` and `process.*` follow semantic-conventions 1.44. What the conventions do
+not have lives under `llmphases.`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from llmphases.phases import Cost, Phase
+
+SCOPE = "llmphases"
+"""The instrumentation scope of every span and metric."""
+
+# --- attributes of the GenAI conventions, and others' -------------------------------------------
+OPERATION_NAME = "gen_ai.operation.name"
+PROVIDER_NAME = "gen_ai.provider.name"
+REQUEST_MODEL = "gen_ai.request.model"
+REQUEST_STREAM = "gen_ai.request.stream"
+RESPONSE_MODEL = "gen_ai.response.model"
+TIME_TO_FIRST_CHUNK = "gen_ai.response.time_to_first_chunk"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+CACHE_READ_INPUT_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+CACHE_WRITE_INPUT_TOKENS = "gen_ai.usage.cache_write.input_tokens"
+REASONING_OUTPUT_TOKENS = "gen_ai.usage.reasoning.output_tokens"
+TOKEN_TYPE = "gen_ai.token.type"
+RETRIEVAL_OPERATION = "retrieval"
+ERROR_TYPE = "error.type"
+PROCESS_EXECUTABLE_NAME = "process.executable.name"
+PROCESS_PID = "process.pid"
+PROCESS_EXIT_CODE = "process.exit.code"
+
+# --- attributes of ours -------------------------------------------------------------------------
+PHASE = "llmphases.phase"
+COST = "llmphases.cost"
+ORIGIN = "llmphases.origin"
+DETAIL = "llmphases.detail"
+STALL = "llmphases.stall"
+REQUEST_INDEX = "llmphases.request.index"
+CALL_NAME = "llmphases.call.name"
+CALL_NESTED = "llmphases.call.nested"
+FIXED_SHARE = "llmphases.fixed.share"
+UNATTRIBUTED_DURATION = "llmphases.unattributed.duration"
+CALL_TIME_TO_FIRST_TOKEN = "llmphases.call.time_to_first_token"
+TIME_TO_FIRST_REASONING_TOKEN = "llmphases.time_to_first_reasoning_token"
+TIME_TO_FIRST_ANSWER_TOKEN = "llmphases.time_to_first_answer_token"
+CHUNKS = "llmphases.chunks"
+REQUESTS = "llmphases.requests"
+RETRIES = "llmphases.retries"
+UNITS = "llmphases.units"
+CACHE_RESULT = "llmphases.cache.result"
+BATCH_SIZE = "llmphases.batch.size"
+QUEUED_DURATION = "llmphases.queued.duration"
+STREAM_ENDED = "llmphases.stream.ended"
+FIRST_TOKEN_RULE = "llmphases.first_token.rule"
+REPORTED_PREFIX = "llmphases.reported."
+REPORTED_TRUSTED = "llmphases.reported.trusted"
+JOB_NAME = "llmphases.job.name"
+JOB_WORKERS = "llmphases.job.workers"
+JOB_CHUNKS = "llmphases.job.chunks"
+JOB_WAVES = "llmphases.job.waves"
+
+OURS = "llmphases."
+"""What all attributes of ours begin with."""
+NOT_OURS = ("gen_ai.", "error.", "process.", OURS)
+"""Prefixes that a program's own attributes may not take: they would be read back as ours."""
+
+
+def cost_duration(cost: Cost) -> str:
+    """The attribute for the seconds paid in one bucket, e.g. `llmphases.fixed.duration`."""
+    return f"llmphases.{cost.value}.duration"
+
+
+def phase_duration(phase: Phase) -> str:
+    """The attribute for the exclusive seconds of a phase."""
+    return f"llmphases.phase.{phase.value}.duration"
+
+
+# --- metrics ------------------------------------------------------------------------------------
+SECONDS = (
+    0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.0, 3.0, 5.0, 7.5, 10.0, 15.0, 20.0, 30.0, 45.0,
+    60.0, 75.0, 90.0, 120.0, 180.0, 300.0, 600.0,
+)  # fmt: skip
+"""Boundaries for calls that take milliseconds as well as minutes: those of the GenAI conventions
+end at 81.92 s, in one bucket that is 40 s wide."""
+SHARES = tuple(n / 20 for n in range(1, 21))
+GEN_AI_SECONDS = (
+    0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+)  # fmt: skip
+TOKENS = tuple(float(4**n) for n in range(14))
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric's name, unit and meaning; `boundaries` makes it a histogram."""
+
+    name: str
+    unit: str
+    description: str
+    boundaries: tuple[float, ...] | None = None
+
+
+PHASE_DURATION = Metric(
+    "llmphases.phase.duration", "s", "Exclusive time of one phase in one call", SECONDS
+)
+CALL_DURATION = Metric("llmphases.call.duration", "s", "Duration of a call", SECONDS)
+CALL_FIRST_TOKEN = Metric(
+    "llmphases.call.time_to_first_token", "s", "From the call's start to its first token", SECONDS
+)
+CALL_FIXED_SHARE = Metric(
+    "llmphases.call.fixed_share", "1", "fixed / (fixed + generation) of a call", SHARES
+)
+CALLS_ACTIVE = Metric("llmphases.calls.active", "{call}", "Calls that are open now")
+RETRIES_TOTAL = Metric("llmphases.retries", "{retry}", "Requests sent again after a failure")
+TIMEOUTS_TOTAL = Metric("llmphases.timeouts", "{timeout}", "Calls that ended in a time-out")
+CACHE_REQUESTS = Metric("llmphases.cache.requests", "{request}", "Cache look-ups, by result")
+JOB_WORKERS_GAUGE = Metric("llmphases.job.workers", "{worker}", "Workers of a job")
+JOB_CHUNKS_GAUGE = Metric("llmphases.job.chunks", "{call}", "Pieces a job was cut into")
+JOB_WAVES_GAUGE = Metric("llmphases.job.waves", "{wave}", "Pieces per worker, rounded up")
+INFERENCE_DURATION = Metric(
+    "gen_ai.client.inference.duration", "s", "GenAI operation duration", GEN_AI_SECONDS
+)
+INFERENCE_FIRST_CHUNK = Metric(
+    "gen_ai.client.inference.time_to_first_chunk", "s", "Time to first chunk", GEN_AI_SECONDS
+)
+INFERENCE_INPUT_TOKENS = Metric(
+    "gen_ai.client.inference.operation.input_tokens", "{token}", "Input tokens of a call", TOKENS
+)
+INFERENCE_OUTPUT_TOKENS = Metric(
+    "gen_ai.client.inference.operation.output_tokens", "{token}", "Output tokens of a call", TOKENS
+)
+OLD_OPERATION_DURATION = Metric(
+    "gen_ai.client.operation.duration", "s", "GenAI operation duration", GEN_AI_SECONDS
+)
+OLD_FIRST_CHUNK = Metric(
+    "gen_ai.client.operation.time_to_first_chunk", "s", "Time to first chunk", GEN_AI_SECONDS
+)
+OLD_TOKEN_USAGE = Metric(
+    "gen_ai.client.token.usage", "{token}", "Input and output tokens used", TOKENS
+)
+METRIC_CALL_NAME = CALL_NAME
+METRIC_REASON = "llmphases.reason"
+METRIC_RESULT = "llmphases.cache.result"
+
+# --- environment variables of ours --------------------------------------------------------------
+ENV_DISABLED = "LLMPHASES_DISABLED"
+ENV_LOG = "LLMPHASES_LOG"
+ENV_FILE = "LLMPHASES_FILE"
+ENV_OLD_NAMES = "LLMPHASES_OLD_GENAI_METRICS"
+DEFAULT_FILE = "llmphases-traces.jsonl"

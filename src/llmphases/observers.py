@@ -1,0 +1,350 @@
+"""Who hears of calls as they happen, who carries them from context to context, and the guard.
+
+Nothing here knows OpenTelemetry. This is also the only module that swallows errors: a fault of
+ours, of an observer, or of a function that a user or an adapter gave us, is logged once, and the
+program goes on.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from contextvars import ContextVar
+from typing import Any, ParamSpec, Protocol, TypeVar
+
+from llmphases.calls import AttributeValue, Call
+from llmphases.drawing import Lane
+from llmphases.phases import Cost, Origin, Phase
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+logger = logging.getLogger("llmphases")
+
+
+class OpenSpan:
+    """Something that has begun and will be drawn as one span. Times are monotonic nanoseconds."""
+
+    __slots__ = ("base", "drawn_end_us", "drawn_start_us", "lane", "offset_ns", "start_ns", "state")
+
+    def __init__(self, start_ns: int, offset_ns: int, drawn_start_us: int | None = None) -> None:
+        self.start_ns = start_ns
+        self.offset_ns = offset_ns
+        """Wall clock minus monotonic clock: the one anchor of its call."""
+        if drawn_start_us is None:
+            drawn_start_us = (start_ns + offset_ns) // 1000
+        self.drawn_start_us = drawn_start_us
+        self.drawn_end_us: int | None = None
+        self.lane = Lane(drawn_start_us)
+        self.base: Any = None
+        """The context value that was current when it began, as the carrier made it."""
+        self.state: Any = None
+        """For the observer that draws it."""
+
+    def wall(self, at_ns: int) -> int:
+        """The wall-clock time of a monotonic one."""
+        return at_ns + self.offset_ns
+
+
+class OpenJob(OpenSpan):
+    """Calls that belong together."""
+
+    __slots__ = ("chunks", "name", "workers")
+
+    def __init__(self, name: str, workers: int | None, start_ns: int, offset_ns: int) -> None:
+        super().__init__(start_ns, offset_ns)
+        self.name = name
+        self.workers = workers
+        self.chunks = 0
+
+    @property
+    def waves(self) -> int | None:
+        """How often all workers together had to go, had every piece taken equally long."""
+        return -(-self.chunks // self.workers) if self.workers else None
+
+
+class OpenCall(OpenSpan):
+    """A call that has begun; what the start of its span may say."""
+
+    __slots__ = ("job", "name", "nested", "operation", "outer", "provider", "request_model")
+
+    def __init__(self, name: str, start_ns: int, offset_ns: int, drawn_start_us: int) -> None:
+        super().__init__(start_ns, offset_ns, drawn_start_us)
+        self.name = name
+        self.operation = "chat"
+        self.provider: str | None = None
+        self.request_model: str | None = None
+        self.nested = False
+        self.job: OpenJob | None = None
+        self.outer: OpenCall | None = None
+
+
+class OpenPhase(OpenSpan):
+    """A phase, a detail inside one (`name` is then its own), or a consumer's stall.
+
+    `phase` may still change while it is open: a request turns out to be a `retry` or `inference`.
+    """
+
+    __slots__ = (
+        "attributes", "call", "end_ns", "error_type", "is_detail", "is_stall", "job", "name",
+        "origin", "parent", "phase", "request", "sequence",
+    )  # fmt: skip
+
+    def __init__(
+        self,
+        phase: Phase,
+        start_ns: int,
+        parent: OpenSpan | None,
+        *,
+        offset_ns: int,
+        drawn_start_us: int | None = None,
+    ) -> None:
+        super().__init__(start_ns, offset_ns, drawn_start_us)
+        self.phase = phase
+        self.parent = parent
+        """What its span is a child of; None: of whatever span is current in `base`."""
+        self.call: OpenCall | None = None
+        self.job: OpenJob | None = None
+        self.name: str = phase.value
+        self.end_ns: int | None = None
+        self.request: int | None = None
+        self.origin = Origin.MEASURED
+        self.error_type: str | None = None
+        self.attributes: dict[str, AttributeValue] = {}
+        self.is_detail = False
+        self.is_stall = False
+        self.sequence = 0
+
+    @property
+    def cost(self) -> Cost:
+        """The bucket it is paid in."""
+        return self.phase.cost
+
+
+class Observer:
+    """Hears of everything as it happens. Every method does nothing by default.
+
+    Called on the thread where it happens, inside the user's program: be quick. An observer that
+    raises is logged once and hears nothing any more.
+    """
+
+    def job_started(self, job: OpenJob) -> None:
+        """A job begins."""
+
+    def job_ended(self, job: OpenJob) -> None:
+        """A job is over: `drawn_end_us` and `chunks` are known."""
+
+    def call_started(self, call: OpenCall) -> None:
+        """A call begins."""
+
+    def phase_started(self, phase: OpenPhase) -> None:
+        """A phase or detail begins; `phase.call` is None for a block outside any call."""
+
+    def phase_ended(self, phase: OpenPhase) -> None:
+        """It is over: `end_ns` and `drawn_end_us` are set, `phase` and `name` are final."""
+
+    def phase_written(self, phase: OpenPhase) -> None:
+        """A phase, detail or stall known only afterwards: both of its ends are in the past."""
+
+    def call_ended(self, call: OpenCall, record: Call) -> None:
+        """The call is over, and this is what happened."""
+
+    def flush(self) -> None:
+        """Hand over whatever is held back."""
+
+
+class Frame:
+    """Where in the traced program the current context stands."""
+
+    __slots__ = ("block", "call", "job", "owner", "queued")
+
+    def __init__(
+        self,
+        *,
+        call: OpenCall | None = None,
+        block: OpenPhase | None = None,
+        job: OpenJob | None = None,
+        owner: OpenSpan | None = None,
+        queued: OpenPhase | None = None,
+    ) -> None:
+        self.call = call
+        self.block = block
+        """The innermost open block or step."""
+        self.job = job
+        self.owner = owner
+        """Whose span is the current one."""
+        self.queued = queued
+        """The wait for a worker that the next call in this context is to name; used up once."""
+
+
+class Carrier(Protocol):
+    """Takes a frame from context to context. A context value is opaque outside the carrier."""
+
+    variable: ContextVar[Any]
+    """What is set and reset around each step: `get()` gives the current context value."""
+
+    def enter(self, base: Any, frame: Frame) -> Any:
+        """`base` with `frame` in it and the span of `frame.owner` current."""
+        ...
+
+    def frame_of(self, context: Any) -> Frame | None:
+        """The frame in a context value."""
+        ...
+
+    def inject(self, context: Any) -> dict[str, str]:
+        """What another process needs to go on in this context (`traceparent` and the like)."""
+        ...
+
+    def extract(self, headers: Mapping[str, str]) -> Any:
+        """The context value that another process injected."""
+        ...
+
+
+class PlainCarrier:
+    """A carrier without OpenTelemetry: the context value is the frame itself."""
+
+    def __init__(self) -> None:
+        self.variable: ContextVar[Any] = ContextVar("llmphases", default=None)
+
+    def enter(self, base: Any, frame: Frame) -> Any:
+        """The frame."""
+        return frame
+
+    def frame_of(self, context: Any) -> Frame | None:
+        """The value itself."""
+        return context if isinstance(context, Frame) else None
+
+    def inject(self, context: Any) -> dict[str, str]:
+        """Nothing: there is no span to name."""
+        return {}
+
+    def extract(self, headers: Mapping[str, str]) -> Any:
+        """Nothing."""
+        return None
+
+
+class Observers(Observer):
+    """Tells every observer, and drops one that raises."""
+
+    def __init__(self, observers: Iterable[Observer] = ()) -> None:
+        self._observers = tuple(observers)
+
+    def add(self, observer: Observer) -> None:
+        """Let one more observer listen from now on."""
+        self._observers = (*self._observers, observer)
+
+    def remove(self, observer: Observer) -> None:
+        """Let an observer listen no more; unknown ones are fine."""
+        self._observers = tuple(o for o in self._observers if o is not observer)
+
+    def __iter__(self) -> Any:
+        return iter(self._observers)
+
+    def _drop(self, observer: Observer) -> None:
+        name = type(observer).__name__
+        self.remove(observer)
+        logger.exception("llmphases: %s failed and is switched off", name)
+
+    def job_started(self, job: OpenJob) -> None:
+        for observer in self._observers:
+            try:
+                observer.job_started(job)
+            except Exception:
+                self._drop(observer)
+
+    def job_ended(self, job: OpenJob) -> None:
+        for observer in self._observers:
+            try:
+                observer.job_ended(job)
+            except Exception:
+                self._drop(observer)
+
+    def call_started(self, call: OpenCall) -> None:
+        for observer in self._observers:
+            try:
+                observer.call_started(call)
+            except Exception:
+                self._drop(observer)
+
+    def phase_started(self, phase: OpenPhase) -> None:
+        for observer in self._observers:
+            try:
+                observer.phase_started(phase)
+            except Exception:
+                self._drop(observer)
+
+    def phase_ended(self, phase: OpenPhase) -> None:
+        for observer in self._observers:
+            try:
+                observer.phase_ended(phase)
+            except Exception:
+                self._drop(observer)
+
+    def phase_written(self, phase: OpenPhase) -> None:
+        for observer in self._observers:
+            try:
+                observer.phase_written(phase)
+            except Exception:
+                self._drop(observer)
+
+    def call_ended(self, call: OpenCall, record: Call) -> None:
+        for observer in self._observers:
+            try:
+                observer.call_ended(call, record)
+            except Exception:
+                self._drop(observer)
+
+    def flush(self) -> None:
+        for observer in self._observers:
+            try:
+                observer.flush()
+            except Exception:
+                self._drop(observer)
+
+
+_said: set[str] = set()
+
+
+def complain_once(what: str) -> None:
+    """Log the exception being handled, the first time for each `what`."""
+    if what not in _said:
+        _said.add(what)
+        logger.exception("llmphases: %s; the program goes on, this is logged once", what)
+
+
+def never_raises(function: Callable[P, R]) -> Callable[P, R | None]:
+    """Around everything of ours that runs inside the user's program: a fault gives None."""
+
+    @functools.wraps(function)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R | None:
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            complain_once(f"a fault in {function.__qualname__}")
+            return None
+
+    return guarded
+
+
+def guard(function: Callable[P, R], default: R, what: str) -> Callable[P, R]:
+    """A function that a user or an adapter gave us: a fault gives `default`, from then on."""
+    broken = False
+
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> R:
+        nonlocal broken
+        if broken:
+            return default
+        try:
+            return function(*args, **kwargs)
+        except Exception:
+            broken = True
+            complain_once(f"{what} failed and is not asked again")
+            return default
+
+    return guarded
+
+
+def forget_complaints() -> None:
+    """Say everything again; for tests."""
+    _said.clear()

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 from llmphases.errors import RecordError
@@ -87,7 +86,6 @@ def _sum_of_known(a: int | None, b: int | None) -> int | None:
     return a if b is None else a + b
 
 
-_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,11 +141,11 @@ class Call:
     job: str | None = None
     ended: Ended | None = None
     error_type: str | None = None
-    reported: Mapping[str, Scalar] = _NOTHING
+    reported: Mapping[str, Scalar] = field(default_factory=dict)
     """What a server or tool said about its own times, under the vendor's names."""
     reported_trusted: bool | None = None
     """Whether that fitted the measured window; None if nothing was said."""
-    attributes: Mapping[str, AttributeValue] = _NOTHING
+    attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
     """What the program set itself."""
     outside_inner_ns: Mapping[Phase, int] = field(default_factory=dict, compare=False)
     """`exclusive_ns` without what calls inside this one cover, so that totals count once."""

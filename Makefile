@@ -1,0 +1,76 @@
+# `make demo` and `make test` work in a fresh clone: all else is fetched by pip.
+# `make help` lists the rest. VENV= and PYTHON= choose the environment and its interpreter.
+
+VENV ?= .venv
+PYTHON ?= $(shell scripts/pythons --one)
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo check lint types imports architecture test test-fast test-pythons bench docs format clean
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
+
+demo: $(VENV)/.ready-demo ## one traced call against a stand-in model, and its table: no key, no server
+	@$(BIN)/llmphases demo
+
+check: lint types imports test-pythons test ## all that has to hold before a commit
+	@echo "== check: everything holds"
+
+lint: $(VENV)/.ready-dev ## style (ruff)
+	@echo "== lint"
+	@$(BIN)/ruff format --check --quiet . || { echo "make format does it" >&2; exit 1; }
+	@$(BIN)/ruff check --quiet .
+
+types: $(VENV)/.ready-dev ## types (mypy strict; pyright's engine on what users write)
+	@echo "== types"
+	@$(BIN)/mypy
+	@$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+imports: $(VENV)/.ready-dev ## who may import whom (import-linter)
+	@echo "== imports"
+	@$(BIN)/lint-imports --no-cache
+
+architecture: $(VENV)/.ready-dev ## the house rules alone; `test` includes them
+	@echo "== architecture"
+	@$(BIN)/python -m pytest -q tests/architecture
+
+test: $(VENV)/.ready-dev ## the whole suite, real model server and real SDKs included
+	@echo "== test: the whole suite"
+	@$(BIN)/python -m pytest
+
+test-fast: $(VENV)/.ready-dev ## what takes less than about a second a test
+	@$(BIN)/python -m pytest -q -m "not slow and not real"
+
+test-pythons: ## the fast suite on every Python from 3.11 up that is here
+	@scripts/test-pythons
+
+bench: $(VENV)/.ready-dev ## what tracing costs; on a quiet machine (benchmarks/README.md)
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+docs: $(VENV)/.ready-dev ## writes the generated tables in README.md and docs/ anew
+	@$(BIN)/python docs/generate.py
+
+format: $(VENV)/.ready-dev ## lays out the code as lint wants it
+	@$(BIN)/ruff check --quiet --fix-only .
+	@$(BIN)/ruff format --quiet .
+
+clean: ## throws away what was built; not $(VENV)
+	@rm -rf build dist .lab .mypy_cache .ruff_cache .pytest_cache .hypothesis
+
+$(BIN)/python:
+	@test -n "$(PYTHON)"
+	@echo "== a virtual environment in $(VENV), from $(PYTHON)"
+	@"$(PYTHON)" -m venv $(VENV)
+
+$(VENV)/.ready-demo: pyproject.toml | $(BIN)/python
+	@echo "== installing llmphases (a minute at most)"
+	@$(INSTALL) -e '.[cli]'
+	@touch $@
+
+$(VENV)/.ready-dev: pyproject.toml | $(BIN)/python
+	@echo "== installing llmphases and what its tests need (some minutes the first time)"
+	@$(INSTALL) -e '.[dev]'
+	@touch $@ $(VENV)/.ready-demo

@@ -1,0 +1,122 @@
+"""What servers report about their own time, read into nanoseconds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from llmphases.adapters.contract import ODD, ReportedTimes, read
+from llmphases.calls import Scalar
+
+_SECOND, _MILLISECOND, _NANOSECOND = 1_000_000_000, 1_000_000, 1
+_LARGEST = 2**63 - 1  # as for counts: nothing an exporter could not write
+_LONGEST_TEXT = 32  # a number that was written as text, never a sentence
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Report:
+    """Where one vendor puts its times; a path is empty where they stand in the chunk itself."""
+
+    told_by: str
+    """The name that must be there for the report to be this vendor's."""
+    at: str = ""
+    unit_ns: int = _MILLISECOND
+    queue: str | None = None
+    prefill: str | None = None
+    generation: str | None = None
+    others: tuple[str, ...] = ()
+    """Names kept raw only: totals, rates, and what no document gives a unit for."""
+
+
+_REPORTS = (
+    _Report(  # llama.cpp server
+        at="timings",
+        told_by="predicted_ms",
+        prefill="prompt_ms",
+        generation="predicted_ms",
+        others=("cache_n", "prompt_n", "predicted_n", "draft_n", "draft_n_accepted"),
+    ),
+    _Report(  # Ollama: fields that are 0 are left out, so any one of them tells
+        told_by="total_duration",
+        unit_ns=_NANOSECOND,
+        queue="load_duration",
+        prefill="prompt_eval_duration",
+        generation="eval_duration",
+        others=("total_duration",),
+    ),
+    _Report(  # vLLM; its time_to_first_token counts from being scheduled, so it is the prefill
+        at="metrics",
+        told_by="generation_time_ms",
+        queue="queue_time_ms",
+        prefill="time_to_first_token_ms",
+        generation="generation_time_ms",
+        others=("mean_itl_ms", "tokens_per_second"),
+    ),
+    *(
+        _Report(  # Groq (the unit by custom only), then Cerebras
+            at=at,
+            told_by="completion_time",
+            unit_ns=_SECOND,
+            queue="queue_time",
+            prefill="prompt_time",
+            generation="completion_time",
+            others=("total_time",),
+        )
+        for at in ("usage", "x_groq.usage", "time_info")
+    ),
+    _Report(at="metadata.metrics", told_by="latencyMs", others=("latencyMs",)),  # Bedrock Converse
+    _Report(at="metrics", told_by="latencyMs", others=("latencyMs",)),  # the same, not streamed
+    _Report(
+        at="amazon-bedrock-invocationMetrics",
+        told_by="invocationLatency",
+        others=("invocationLatency", "firstByteLatency"),
+    ),
+    _Report(at="meta_info", told_by="e2e_latency", others=("e2e_latency",)),  # SGLang
+    _Report(  # Fireworks: seconds as text by most accounts, milliseconds by one
+        at="perf_metrics",
+        told_by="server-time-to-first-token",
+        others=("server-time-to-first-token", "server-processing-time"),
+    ),
+)
+
+
+def reported_of(source: Any) -> ReportedTimes | None:
+    """The times in a response or a chunk, an object or a dict; None if it reports none."""
+    if source is None or isinstance(source, (str, bytes, int, float, list, tuple)):
+        return None
+    for report in _REPORTS:
+        try:
+            if times := _by(report, source):
+                return times
+        except ODD:
+            continue  # an object that is not as documented has said nothing
+    return None
+
+
+def _by(report: _Report, source: Any) -> ReportedTimes | None:
+    for name in filter(None, report.at.split(".")):
+        source = read(source, name)
+    if read(source, report.told_by) is None:
+        return None
+    phases = (report.queue, report.prefill, report.generation)
+    names = [name for name in (*phases, *report.others) if name is not None]
+    raw = {name: value for name in names if (value := _scalar(read(source, name))) is not None}
+    if not raw:
+        return None
+    queue, prefill, generation = (_ns(raw.get(name or ""), report.unit_ns) for name in phases)
+    return ReportedTimes(queue_ns=queue, prefill_ns=prefill, generation_ns=generation, raw=raw)
+
+
+def _scalar(value: Any) -> Scalar | None:
+    if type(value) is float:
+        return value if isfinite(value) else None
+    if type(value) is int:
+        return value if abs(value) <= _LARGEST else None
+    return value if type(value) is str and len(value) <= _LONGEST_TEXT else None
+
+
+def _ns(value: Scalar | None, unit_ns: int) -> int | None:
+    if not isinstance(value, (int, float)) or not 0 <= value * unit_ns <= _LARGEST:
+        return None
+    return round(value * unit_ns)

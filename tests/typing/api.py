@@ -1,0 +1,156 @@
+"""What users write, for type checkers to read; never run."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import assert_type
+
+import llmphases
+from llmphases import (
+    Call,
+    LlmphasesError,
+    cache_lookup,
+    call_of,
+    current_call,
+    llm_call,
+    llm_job,
+    post_processing,
+    prompt_build,
+    queue_wait,
+    retrieval,
+    step,
+    tool,
+    traced_llm_call,
+    traced_stream,
+    transmission,
+)
+
+
+def set_up() -> None:
+    llmphases.configure()
+    llmphases.configure(endpoint="http://localhost:4318", service_name="boxes", metrics=False)
+    llmphases.configure(file="traces.jsonl")
+    llmphases.flush()
+
+
+@traced_llm_call
+def plain(question: str, *, times: int = 1) -> str:
+    with retrieval(), step("rerank"):
+        question.split()
+    with prompt_build():
+        pass
+    with post_processing():
+        return question * times
+
+
+@traced_llm_call(name="other", model="m", provider="p", operation="chat")
+def with_options(question: str) -> list[str]:
+    return [question]
+
+
+@traced_llm_call
+async def coroutine(question: str) -> int:
+    async with retrieval():
+        return len(question)
+
+
+@traced_llm_call
+def generator(question: str) -> Iterator[str]:
+    yield question
+
+
+@traced_llm_call(is_token=lambda chunk: bool(chunk))
+async def async_generator(question: str) -> AsyncIterator[str]:
+    yield question
+
+
+class Client:
+    @traced_llm_call
+    def method(self, question: str) -> str:
+        return question
+
+    @classmethod
+    @traced_llm_call
+    def of_class(cls, question: str) -> str:
+        return question
+
+    @staticmethod
+    @traced_llm_call
+    def of_none(question: str) -> str:
+        return question
+
+
+@retrieval
+def search(question: str) -> list[str]:
+    return [question]
+
+
+@tool
+async def look_up(name: str) -> int:
+    return len(name)
+
+
+async def types_are_kept() -> None:
+    assert_type(plain("q", times=2), str)
+    assert_type(with_options("q"), list[str])
+    assert_type(await coroutine("q"), int)
+    assert_type(generator("q"), Iterator[str])
+    assert_type(async_generator("q"), AsyncIterator[str])
+    assert_type(Client().method("q"), str)
+    assert_type(Client.of_class("q"), str)
+    assert_type(Client.of_none("q"), str)
+    assert_type(search("q"), list[str])
+    assert_type(await look_up("q"), int)
+
+
+def marks() -> None:
+    with llm_call("boxes", model="m", provider="p") as call:
+        call.request_sent()
+        with call.request():
+            call.first_token()
+            call.last_token()
+        call.usage(input_tokens=3, output_tokens=5)
+        call.cache("hit")
+        call.model("m", response="m-1")
+        call.units(4)
+        call.set_attribute("segment", 7)
+        with cache_lookup() as lookup:
+            lookup.cache("miss")
+        with queue_wait(), transmission():
+            pass
+    record = call.record
+    if record is not None:
+        assert_type(record, Call)
+        assert_type(record.fixed_share, float | None)
+        assert_type(record.to_json(), str)
+    current_call().units(1)
+
+
+async def marks_in_async_code() -> None:
+    async with llm_call("boxes") as call, call.request():
+        call.first_token()
+
+
+def streams() -> None:
+    for piece in traced_stream(iter(["a"])):
+        assert_type(piece, str)
+    stream = generator("q")
+    with call_of(stream):
+        list(stream)
+
+
+def jobs() -> None:
+    with llm_job("boxes", workers=4) as job:
+        for answer in job.map(plain, ["a", "b"]):
+            assert_type(answer, str)
+        assert_type(job.submit(plain, "c").result(), str)
+    with ThreadPoolExecutor() as pool, llm_job("boxes", executor=pool) as job:
+        list(job.map(plain, ["a"]))
+
+
+def errors() -> None:
+    try:
+        llmphases.configure(endpoint="nonsense")
+    except LlmphasesError as error:
+        print(error)

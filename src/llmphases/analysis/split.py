@@ -1,0 +1,156 @@
+"""Where the time of many calls went: by cost, by phase, per call name and in total."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from llmphases.analysis.statistics import Statistics, quantile, statistics
+from llmphases.calls import Call, Usage
+from llmphases.phases import Cost, Phase
+
+K = TypeVar("K")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Share:
+    """Fixed cost and generation of those calls in which the two can be told apart."""
+
+    calls: int
+    fixed_ns: int
+    generation_ns: int
+
+    @property
+    def fixed(self) -> float:
+        """fixed / (fixed + generation), 0 to 1: the ratio of the sums."""
+        return self.fixed_ns / (self.fixed_ns + self.generation_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Calls that are looked at together. What no call had or said is None (or not in a mapping)."""
+
+    name: str | None
+    """The name of its calls; None for all of them."""
+    calls: int
+    nested: int
+    """How many ran inside other traced calls."""
+    errors: int
+    error_types: Mapping[str, int]
+    duration: Statistics | None
+    """None only if there are no calls."""
+    time_to_first_token: Statistics | None
+    """From the call's start, over the calls that have one."""
+    costs: Mapping[Cost, Statistics]
+    """Every cost, over all calls; empty only if there are no calls."""
+    share: Share | None
+    """None if fixed cost and generation cannot be told apart in any call."""
+    phases: Mapping[Phase, Statistics]
+    """Each phase that occurred, over the calls in which it did."""
+    unattributed: Mapping[Cost, Statistics]
+    """Time that no phase covers, by what it counts as, over the calls that have any."""
+    queued: Statistics | None
+    """The wait for a worker before the call; in no sum, over the calls that had to."""
+    tokens_per_second: float | None
+    """The median over the calls that have a rate."""
+    calls_with_rate: int
+    usage: Usage | None
+    requests: int
+    retries: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Where the time went."""
+
+    calls: int
+    groups: tuple[Group, ...]
+    """One for each call name, the one that took longest first."""
+    totals: Group
+    """Times and errors over outermost calls, so that nothing counts twice; usage, requests,
+    retries and rates, which stay with the inner call, over all."""
+
+
+def split(calls: Iterable[Call]) -> Split:
+    """Where the time of these calls went."""
+    everything = list(calls)
+    by_name: dict[str, list[Call]] = {}
+    for call in everything:
+        by_name.setdefault(call.name, []).append(call)
+    groups = [_group(name, members, members) for name, members in by_name.items()]
+    outermost = [call for call in everything if not call.nested]
+    return Split(
+        calls=len(everything),
+        groups=tuple(sorted(groups, key=_longest_first)),
+        totals=_group(None, outermost, everything),
+    )
+
+
+def _longest_first(group: Group) -> tuple[int, str]:
+    return -(group.duration.total_ns if group.duration else 0), group.name or ""
+
+
+def _group(name: str | None, timed: Sequence[Call], counted: Sequence[Call]) -> Group:
+    """Times from some calls, counts of requests and tokens from some (perhaps more)."""
+    error_types = Counter(c.error_type for c in timed if c.error_type is not None)
+    rates = sorted(rate for c in counted if (rate := c.tokens_per_second) is not None)
+    return Group(
+        name=name,
+        calls=len(timed),
+        nested=sum(c.nested for c in timed),
+        errors=error_types.total(),
+        error_types=dict(error_types.most_common()),
+        duration=statistics(c.duration_ns for c in timed),
+        time_to_first_token=_over_known(c.first_token_ns for c in timed),
+        costs=_costs(timed),
+        share=_share(timed),
+        phases=_phases(timed),
+        unattributed=_unattributed(timed),
+        queued=_over_known(c.queued_ns for c in timed),
+        tokens_per_second=quantile(rates, 0.5) if rates else None,
+        calls_with_rate=len(rates),
+        usage=sum((c.usage for c in counted if c.usage is not None), Usage()) or None,
+        requests=sum(c.requests for c in counted),
+        retries=sum(c.retries for c in counted),
+    )
+
+
+def _over_known(durations_ns: Iterable[int | None]) -> Statistics | None:
+    return statistics(ns for ns in durations_ns if ns is not None)
+
+
+def _costs(calls: Sequence[Call]) -> dict[Cost, Statistics]:
+    return _known({cost: statistics(c.cost_ns(cost) for c in calls) for cost in Cost})
+
+
+def _phases(calls: Sequence[Call]) -> dict[Phase, Statistics]:
+    times: dict[Phase, list[int]] = {phase: [] for phase in Phase}
+    for call in calls:
+        for phase, ns in call.exclusive_ns.items():
+            times[phase].append(ns)
+    return _known({phase: statistics(ns) for phase, ns in times.items()})
+
+
+def _unattributed(calls: Sequence[Call]) -> dict[Cost, Statistics]:
+    times: dict[Cost, list[int]] = {cost: [] for cost in Cost}
+    for call in calls:
+        if call.unattributed_ns:
+            times[call.unattributed_cost].append(call.unattributed_ns)
+    return _known({cost: statistics(ns) for cost, ns in times.items()})
+
+
+def _known(found: Mapping[K, Statistics | None]) -> dict[K, Statistics]:
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _share(calls: Sequence[Call]) -> Share | None:
+    told_apart = [c for c in calls if c.fixed_share is not None]
+    if not told_apart:
+        return None
+    return Share(
+        calls=len(told_apart),
+        fixed_ns=sum(c.cost_ns(Cost.FIXED) for c in told_apart),
+        generation_ns=sum(c.cost_ns(Cost.GENERATION) for c in told_apart),
+    )

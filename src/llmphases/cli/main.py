@@ -1,0 +1,85 @@
+"""The command `llmphases`: finds the command asked for, loads it alone and runs it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+
+from llmphases import __version__
+from llmphases.cli.exits import INTERRUPTED, OK, UNUSABLE
+from llmphases.errors import LlmphasesError
+
+COMMANDS = {
+    "report": "show where the time of recorded calls went",
+}
+"""Each command and what it does. The module of that name in this package has
+`add_arguments(parser)` and `run(args) -> int`, and is imported only if it is asked for."""
+
+_DESCRIPTION = """\
+See where the time of an LLM call goes: what is paid per call, and what is paid per token."""
+
+_EXAMPLES = """\
+examples:
+  llmphases report                       what was recorded into this directory
+  llmphases report a.jsonl b.jsonl       several files as one job
+  llmphases report --json | jq .totals   the same as JSON
+
+`llmphases COMMAND --help` tells more. Exit status: 0 all well, 1 something was found,
+2 wrong usage or nothing readable.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command (of `sys.argv` by default); gives the exit status."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    try:
+        parser = _parser(arguments)
+        args = parser.parse_args(arguments)
+        if args.command is None:
+            parser.print_help(sys.stderr)
+            return UNUSABLE
+        status: int = args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _forget_stdout()
+        return OK
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except LlmphasesError as error:
+        print(f"llmphases: {error}", file=sys.stderr)
+        return UNUSABLE
+    return status
+
+
+def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="llmphases",
+        description=_DESCRIPTION,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--version", action="version", version=f"llmphases {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands")
+    asked_for = next((word for word in arguments if word in COMMANDS), None)
+    for name, purpose in COMMANDS.items():
+        command = commands.add_parser(
+            name,
+            help=purpose,
+            description=f"{purpose[0].upper()}{purpose[1:]}.",
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        if name == asked_for:
+            module = import_module(f"llmphases.cli.{name}")
+            module.add_arguments(command)
+            command.set_defaults(run=module.run)
+    return parser
+
+
+def _forget_stdout() -> None:
+    """Whoever read our output has gone (`| head`); keep Python from writing the rest at exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,115 @@
+"""`llmphases report`: where the time of recorded calls went."""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from llmphases.analysis.split import split
+from llmphases.calls import Call
+from llmphases.cli.exits import OK, UsageError
+from llmphases.cli.terminal import ReadingProgress, complain, paper_of_stdout, write
+from llmphases.conventions import DEFAULT_FILE, ENV_FILE
+from llmphases.errors import UnreadableSourceError
+from llmphases.sources.contract import Reading
+from llmphases.sources.otlp_file import OtlpFiles
+
+_STDIN = "-"
+
+_EXAMPLES = f"""\
+examples:
+  llmphases report                        reads {DEFAULT_FILE} in this directory
+  llmphases report monday.jsonl tuesday.jsonl
+  zcat old.jsonl.gz | llmphases report -  reads standard input
+  llmphases report --name place_boxes --json
+
+Reads OTLP JSON lines, as llmphases.configure() writes them without an endpoint and as
+the file exporter of the OpenTelemetry collector does. Several files are one job.
+"""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command can be told."""
+    parser.epilog = _EXAMPLES
+    parser.add_argument(
+        "files",
+        nargs="*",
+        metavar="FILE",
+        help=f"files of traces, - for standard input (default: ${ENV_FILE} or {DEFAULT_FILE})",
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON, times in seconds")
+    parser.add_argument(
+        "--name",
+        action="append",
+        dest="names",
+        metavar="NAME",
+        help="only calls of this name; may be given several times",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Read, split, print."""
+    files = args.files or [_default_file()]
+    reading = _read(files)
+    if str(reading.skipped):
+        complain(f"skipped {reading.skipped}")
+    if not reading.calls:
+        complain(
+            f"no calls in {', '.join(files)}; expected spans of functions with @traced_llm_call, "
+            f"recorded after llmphases.configure()"
+        )
+    found = split(_named(reading.calls, args.names) if args.names else reading.calls)
+    if args.json:
+        from llmphases.reports.as_json import as_json
+
+        write(as_json(found))
+    elif reading.calls:
+        from llmphases.reports.as_text import as_text
+
+        write(as_text(found, paper_of_stdout()))
+    return OK
+
+
+def _default_file() -> str:
+    name = os.environ.get(ENV_FILE) or DEFAULT_FILE
+    if Path(name).exists():
+        return name
+    raise UsageError(
+        f"no FILE given, and there is no {name} here; give the file that llmphases.configure() "
+        f"named when the program ran, or run the program in this directory first"
+    )
+
+
+def _read(files: Sequence[str]) -> Reading:
+    size = sum(Path(file).stat().st_size for file in files if Path(file).is_file())
+    progress = ReadingProgress(size)
+    sources = [sys.stdin.buffer if file == _STDIN else file for file in files]
+    # Everything that is read stays until the end: to look for garbage in it takes a third of the
+    # time and finds none.
+    gc.disable()
+    try:
+        reading = OtlpFiles(sources, progress=progress).read()
+    finally:
+        gc.enable()
+        progress.close()
+    if reading.is_foreign:
+        raise UnreadableSourceError(
+            f"nothing in {', '.join(files)} is a trace ({reading.skipped}); expected OTLP JSON "
+            f"lines, as llmphases.configure() and the OpenTelemetry collector write them"
+        )
+    return reading
+
+
+def _named(calls: Sequence[Call], names: Sequence[str]) -> list[Call]:
+    chosen = [call for call in calls if call.name in names]
+    missing = sorted(set(names) - {call.name for call in chosen})
+    if missing:
+        known = ", ".join(sorted({repr(call.name) for call in calls})) or "none"
+        raise UsageError(
+            f"no call is named {' or '.join(map(repr, missing))}; the names here are: {known}"
+        )
+    return chosen

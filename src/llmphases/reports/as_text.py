@@ -1,0 +1,98 @@
+"""The split as text for a terminal or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from io import StringIO
+
+from llmphases.analysis.split import Group, Split
+from llmphases.analysis.statistics import Statistics
+from llmphases.reports.contract import Paper
+from llmphases.reports.layout import Line, Look, paragraph, plain
+from llmphases.reports.meaning import meaning
+from llmphases.reports.table import LABELS, table
+from llmphases.reports.wording import count, duration, printable, rate
+
+_NARROWEST = 64
+_WIDEST = 120
+_INDENT = 2
+
+
+def as_text(split: Split, paper: Paper | None = None) -> str:
+    """A table and a sentence for each call name, then a table of all calls if names are several.
+
+    The words are the same with and without colours, and with and without `rich`.
+    """
+    paper = paper or Paper()
+    lines: list[Line] = []
+    for group in split.groups:
+        lines += [*_block(group, paper), [], *_sentence(group, paper), []]
+    if len(split.groups) > 1:
+        lines += [*_block(split.totals, paper), []]
+    return _painted(lines[:-1]) if paper.colour else plain(lines[:-1])
+
+
+def _block(group: Group, paper: Paper) -> list[Line]:
+    return [_title(group), *_facts(group), [], *table(group, paper)]
+
+
+def _title(group: Group) -> Line:
+    name = "all outermost calls" if group.name is None else printable(group.name)
+    about = count(group.calls, "call")
+    if group.nested:
+        about += f" ({group.nested:,} inside other calls)"
+    line = [(name, Look.TITLE), (f"   {about}, ", Look.PLAIN)]
+    if not group.errors:
+        return [*line, ("no errors", Look.PLAIN)]
+    types = ", ".join(printable(name) for name in group.error_types)
+    return [*line, (f"{count(group.errors, 'error')} ({types})", Look.BAD)]
+
+
+def _facts(group: Group) -> Iterator[Line]:
+    yield _fact("duration", *_percentiles(group.duration, group.calls))
+    yield _fact("time to first token", *_percentiles(group.time_to_first_token, group.calls))
+    if group.tokens_per_second is not None:
+        yield _fact("generation rate", rate(group.tokens_per_second), "median")
+    if group.retries:
+        yield _fact(
+            "requests", f"{group.requests:,}", f"{count(group.retries, 'retry', 'retries')} in them"
+        )
+    if group.queued is not None:
+        yield _fact("wait for a worker", *_percentiles(group.queued, group.calls))
+
+
+def _percentiles(times: Statistics | None, calls: int) -> tuple[str, str]:
+    """The two percentiles, and over how many calls, if not over all."""
+    if times is None:
+        return "not seen", ""
+    text = f"p50 {duration(times.p50_ns):<12}p95 {duration(times.p95_ns):<12}"
+    return text, "" if times.count == calls else f"in {times.count:,} of {calls:,} calls"
+
+
+def _fact(label: str, value: str, remark: str = "") -> Line:
+    return [
+        (" " * _INDENT + f"{label:<{LABELS}}", Look.FAINT),
+        (value, Look.PLAIN),
+        (f"  {remark}" if remark else "", Look.FAINT),
+    ]
+
+
+def _sentence(group: Group, paper: Paper) -> Sequence[Line]:
+    width = min(max(paper.width, _NARROWEST), _WIDEST)
+    return paragraph(meaning(group), width, _INDENT)
+
+
+def _painted(lines: Sequence[Line]) -> str:
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ImportError:
+        return plain(lines)
+    out = StringIO()
+    # The sixteen colours follow the theme of the terminal; wide enough never to break a line.
+    console = Console(
+        file=out, force_terminal=True, color_system="standard", legacy_windows=False, width=1000
+    )
+    for line in lines:
+        console.print(Text.assemble(*((text, look.value) for text, look in line)), soft_wrap=True)
+    return out.getvalue().rstrip("\n")

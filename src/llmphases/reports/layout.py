@@ -1,0 +1,58 @@
+"""Lines of styled pieces: the one layout of a text, whether it is painted or not."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from enum import StrEnum
+
+from llmphases.phases import Cost
+
+_EIGHTHS = " ▏▎▍▌▋▊▉"
+_FULL = "█"
+_BEFORE_A_UNIT = re.compile(r"(?<=\d) (?=(?:s|ms|min|h|%)(?!\w))")
+_NO_BREAK = "\0"
+BAR_CHARACTERS = _EIGHTHS + _FULL
+"""What a terminal has to be able to show for smooth bars."""
+
+
+class Look(StrEnum):
+    """How a piece of text looks where there are colours; the value is a style of `rich`."""
+
+    PLAIN = ""
+    TITLE = "bold"
+    FAINT = "dim"
+    BAD = "bold red"
+    FIXED = "red"
+    GENERATION = "green"
+    DELIVERY = "cyan"
+    TOOL = "yellow"
+    UNSPLIT = "magenta"
+
+
+LOOK_OF = {cost: Look(Look[cost.name]) for cost in Cost}
+
+Line = list[tuple[str, Look]]
+
+
+def plain(lines: Sequence[Line]) -> str:
+    """The lines without any look."""
+    return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
+
+
+def bar(share: float, width: int, *, unicode: bool) -> str:
+    """A bar, `width` characters long for a share of 1; something is seen of any share over 0."""
+    if share <= 0:
+        return ""
+    if not unicode:
+        return "#" * round(share * width) or "."
+    eighths = max(1, round(share * width * 8))
+    return _FULL * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def paragraph(text: str, width: int, indent: int, look: Look = Look.PLAIN) -> list[Line]:
+    """Text over as many lines as it needs; what belongs together as `68.0 s` stays so."""
+    kept = _BEFORE_A_UNIT.sub(_NO_BREAK, text)
+    wrapped = textwrap.wrap(kept, width - indent, break_long_words=False)
+    return [[(" " * indent + line.replace(_NO_BREAK, " "), look)] for line in wrapped]

@@ -1,0 +1,179 @@
+"""What spans say of a call, a phase or a job, as flat attributes: pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from llmphases import conventions as names
+from llmphases.calls import AttributeValue, Call, Usage
+from llmphases.observers import OpenCall, OpenJob, OpenPhase
+from llmphases.phases import Cost, Origin, Phase
+
+Attributes = dict[str, AttributeValue]
+
+_SCALARS = (str, bool, int, float)
+_LARGEST_INT = 2**63 - 1
+_COST_DURATIONS = tuple((cost, names.cost_duration(cost)) for cost in Cost)
+_PHASE_DURATIONS = {phase: names.phase_duration(phase) for phase in Phase}
+
+
+def _phase_template(phase: Phase, origin: Origin) -> Attributes:
+    template: Attributes = {
+        names.PHASE: phase.value,
+        names.COST: phase.cost.value,
+        names.ORIGIN: origin.value,
+    }
+    return template
+
+
+_PHASE_TEMPLATES = {(p, o): _phase_template(p, o) for p in Phase for o in Origin}
+
+
+def seconds(nanoseconds: int) -> float:
+    """Whole nanoseconds as seconds; `round(x * 1e9)` gives them back, up to 26 days."""
+    return nanoseconds / 1e9
+
+
+def exportable(attributes: Mapping[str, Any]) -> Attributes:
+    """Those attributes that any SDK can export as they are; others are left out, not printed.
+
+    Old SDKs warn about other types, new ones print them with `str`, and an integer of more than 64
+    bits is lost in the encoder.
+    """
+    return {key: value for key, value in attributes.items() if _is_exportable(value)}
+
+
+def _is_exportable(value: Any) -> bool:
+    if isinstance(value, int):
+        return -_LARGEST_INT <= value <= _LARGEST_INT
+    if isinstance(value, (tuple, list)):
+        kinds = {type(item) for item in value}
+        return len(kinds) <= 1 and all(
+            isinstance(item, _SCALARS) and _is_exportable(item) for item in value
+        )
+    return isinstance(value, _SCALARS)
+
+
+def call_start_attributes(call: OpenCall) -> Attributes:
+    """What is known when a call begins: samplers may decide by it."""
+    attributes: Attributes = {
+        names.OPERATION_NAME: call.operation,
+        names.CALL_NAME: call.name,
+        names.CALL_NESTED: call.nested,
+    }
+    if call.provider is not None:
+        attributes[names.PROVIDER_NAME] = call.provider
+    if call.request_model is not None:
+        attributes[names.REQUEST_MODEL] = call.request_model
+    if call.job is not None:
+        attributes[names.JOB_NAME] = call.job.name
+    return attributes
+
+
+def call_attributes(record: Call) -> Attributes:
+    """Everything the span of a finished call says; what was not measured or said is left out."""
+    attributes = exportable(record.attributes) if record.attributes else {}
+    attributes[names.OPERATION_NAME] = record.operation
+    attributes[names.CALL_NAME] = record.name
+    attributes[names.CALL_NESTED] = record.nested
+    _add_times(attributes, record)
+    _add_known(attributes, _optional(record))
+    if record.stream:
+        attributes[names.REQUEST_STREAM] = True
+        _add_seconds(attributes, {names.TIME_TO_FIRST_CHUNK: record.first_chunk_ns})
+    if record.requests:
+        attributes[names.REQUESTS] = record.requests
+        attributes[names.RETRIES] = record.retries
+    if record.usage:
+        _add_known(attributes, _usage(record.usage))
+    for key, value in exportable(record.reported).items():
+        attributes[names.REPORTED_PREFIX + key] = value
+    return attributes
+
+
+def _add_times(attributes: Attributes, record: Call) -> None:
+    costs = dict.fromkeys(Cost, 0)
+    costs[record.unattributed_cost] = record.unattributed_ns
+    for phase, nanoseconds in record.exclusive_ns.items():
+        costs[phase.cost] += nanoseconds
+        attributes[_PHASE_DURATIONS[phase]] = seconds(nanoseconds)
+    for cost, key in _COST_DURATIONS:
+        attributes[key] = seconds(costs[cost])
+    attributes[names.UNATTRIBUTED_DURATION] = seconds(record.unattributed_ns)
+    _add_seconds(
+        attributes,
+        {
+            names.CALL_TIME_TO_FIRST_TOKEN: record.first_token_ns,
+            names.TIME_TO_FIRST_REASONING_TOKEN: record.first_reasoning_ns,
+            names.TIME_TO_FIRST_ANSWER_TOKEN: record.first_answer_ns,
+            names.QUEUED_DURATION: record.queued_ns,
+        },
+    )
+
+
+def _add_seconds(attributes: Attributes, known: Mapping[str, int | None]) -> None:
+    for key, nanoseconds in known.items():
+        if nanoseconds is not None:
+            attributes[key] = seconds(nanoseconds)
+
+
+def _add_known(attributes: Attributes, known: Mapping[str, AttributeValue | None]) -> None:
+    for key, value in known.items():
+        if value is not None:
+            attributes[key] = value
+
+
+def _optional(record: Call) -> dict[str, AttributeValue | None]:
+    return {
+        names.PROVIDER_NAME: record.provider,
+        names.REQUEST_MODEL: record.request_model,
+        names.RESPONSE_MODEL: record.response_model,
+        names.FIXED_SHARE: record.fixed_share,
+        names.CHUNKS: record.chunks,
+        names.UNITS: record.units,
+        names.CACHE_RESULT: record.cache_result,
+        names.BATCH_SIZE: record.batch_size,
+        names.STREAM_ENDED: None if record.ended is None else record.ended.value,
+        names.FIRST_TOKEN_RULE: record.first_token_rule,
+        names.REPORTED_TRUSTED: record.reported_trusted,
+        names.JOB_NAME: record.job,
+        names.ERROR_TYPE: record.error_type,
+    }
+
+
+def _usage(usage: Usage) -> dict[str, AttributeValue | None]:
+    return {
+        names.INPUT_TOKENS: usage.input_tokens,
+        names.OUTPUT_TOKENS: usage.output_tokens,
+        names.CACHE_READ_INPUT_TOKENS: usage.cache_read_input_tokens,
+        names.CACHE_WRITE_INPUT_TOKENS: usage.cache_write_input_tokens,
+        names.REASONING_OUTPUT_TOKENS: usage.reasoning_output_tokens,
+    }
+
+
+def phase_attributes(phase: OpenPhase) -> Attributes:
+    """What the span of a phase, detail or stall says."""
+    attributes = _PHASE_TEMPLATES[phase.phase, phase.origin].copy()
+    if phase.request is not None:
+        attributes[names.REQUEST_INDEX] = phase.request
+    if phase.is_detail:
+        attributes[names.DETAIL] = True
+    elif phase.phase is Phase.RETRIEVAL:
+        attributes[names.OPERATION_NAME] = names.RETRIEVAL_OPERATION
+    if phase.is_stall:
+        attributes[names.STALL] = True
+    if phase.attributes:
+        attributes.update(exportable(phase.attributes))
+    return attributes
+
+
+def job_attributes(job: OpenJob) -> Attributes:
+    """What the span of a job says; chunks and waves once it is over."""
+    attributes: Attributes = {names.JOB_NAME: job.name}
+    if job.workers is not None:
+        attributes[names.JOB_WORKERS] = job.workers
+    if job.chunks:
+        attributes[names.JOB_CHUNKS] = job.chunks
+        _add_known(attributes, {names.JOB_WAVES: job.waves})
+    return attributes

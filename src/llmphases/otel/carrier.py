@@ -1,0 +1,96 @@
+"""Carries the frame of the traced program inside OpenTelemetry's own context.
+
+One context variable for both: setting and resetting a second one at every step of every stream
+would double the dearest part of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextvars import ContextVar
+from typing import Any
+
+from opentelemetry import context as otel_context
+from opentelemetry import propagate
+from opentelemetry.context import Context
+from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
+from opentelemetry.trace import INVALID_SPAN, set_span_in_context
+
+from llmphases.observers import Frame
+
+_FRAME_KEY = otel_context.create_key("llmphases-frame")
+_SPAN_KEY = next(iter(set_span_in_context(INVALID_SPAN, Context())))
+"""The key of the current span; asked for in public, because the constant is private."""
+_SUPPRESS_KEYS = (
+    getattr(otel_context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation"),
+    "suppress_instrumentation",
+)
+_put = dict.__setitem__
+"""Fills a context that nobody has seen yet: `set_value` would copy it twice per value."""
+
+
+def is_suppressed(context: Any) -> bool:
+    """Whether whoever made this context asked for no instrumentation inside it."""
+    if not context:
+        return False
+    return any(context.get(key) for key in _SUPPRESS_KEYS)
+
+
+def frame_of(context: Any) -> Frame | None:
+    """The frame in a context value; None outside anything traced."""
+    frame: Frame | None = context.get(_FRAME_KEY) if context else None
+    return frame
+
+
+class OtelCarrier:
+    """A context value here is an `opentelemetry.context.Context`; see `observers.Carrier`."""
+
+    def __init__(self) -> None:
+        self.variable: ContextVar[Any] = _current_context_variable()
+
+    def enter(self, base: Any, frame: Frame) -> Any:
+        """`base` (None: the current context) with our frame, and its owner's span current."""
+        context = Context(self.variable.get() if base is None else base)
+        _put(context, _FRAME_KEY, frame)
+        owner = frame.owner
+        if owner is not None and owner.state is not None:
+            _put(context, _SPAN_KEY, owner.state)
+        return context
+
+    def frame_of(self, context: Any) -> Frame | None:
+        """The frame in a context value; None outside anything traced."""
+        return frame_of(context)
+
+    def inject(self, context: Any) -> dict[str, str]:
+        """What the global propagator writes for this context: `traceparent`, baggage, ..."""
+        carrier: dict[str, str] = {}
+        propagate.inject(carrier, context=context)
+        return carrier
+
+    def extract(self, headers: Mapping[str, str]) -> Any:
+        """The context that another process injected, read by the global propagator."""
+        return propagate.extract(headers, context=Context())
+
+
+def _current_context_variable() -> ContextVar[Any]:
+    runtime = otel_context._RUNTIME_CONTEXT  # attach and detach cost twice as much
+    if isinstance(runtime, ContextVarsRuntimeContext):
+        variable: ContextVar[Any] = runtime._current_context  # as above
+        return variable
+    return AttachedVariable()  # type: ignore[return-value]  # ContextVar is final; this acts as one
+
+
+class AttachedVariable:
+    """Looks like the context variable where another runtime context is installed."""
+
+    def get(self) -> Context:
+        """The current context."""
+        return otel_context.get_current()
+
+    def set(self, value: Context) -> Any:
+        """Make a context current; gives the token for `reset`."""
+        return otel_context.attach(value)
+
+    def reset(self, token: Any) -> None:
+        """Back to what was current before `set`."""
+        otel_context.detach(token)

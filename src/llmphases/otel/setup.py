@@ -1,0 +1,242 @@
+"""Sets up OpenTelemetry for programs that have not done so themselves."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from opentelemetry import metrics, trace
+
+from llmphases.errors import ConfigurationError
+from llmphases.otel.destinations import Asked, Destination, Plan, plan
+from llmphases.otel.pipeline import Pipeline
+
+_LONGEST_DEADLINE_S = 3600
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What `configure` set up."""
+
+    traces: tuple[str, ...] = ()
+    """Where traces go: addresses (without anything secret) and files."""
+    metrics: tuple[str, ...] = ()
+    traces_protocol: str | None = None
+    metrics_protocol: str | None = None
+    is_disabled: bool = False
+    """`OTEL_SDK_DISABLED` or `LLMPHASES_DISABLED` is set: nothing was set up at all."""
+    keeps_tracer_provider: bool = False
+    """The program has a tracer provider of its own, which stays in charge."""
+    keeps_meter_provider: bool = False
+    handles_sigterm: bool = False
+    exit_deadline_s: float = 1.0
+
+
+@dataclass(slots=True, kw_only=True)
+class _InForce:
+    asked: Asked
+    configuration: Configuration
+    pipeline: Pipeline | None = None
+
+
+_in_force: list[_InForce] = []
+
+
+def configure(
+    *,
+    endpoint: str | None = None,
+    protocol: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    service_name: str | None = None,
+    file: str | os.PathLike[str] | None = None,
+    traces: bool = True,
+    metrics: bool | None = None,
+    metrics_endpoint: str | None = None,
+    sigterm: bool = True,
+    exit_deadline_s: float = 1.0,
+    tracer_provider: Any = None,
+    meter_provider: Any = None,
+    before_exit: Callable[[], object] = lambda: None,
+    say: Callable[[str], object] | None = None,
+) -> Configuration:
+    """Send spans and metrics somewhere, and see to it that they arrive when the process ends.
+
+    Without arguments the standard `OTEL_*` variables decide; without those, traces go to a file of
+    OTLP JSON lines. A provider that the program has set (or gives here) stays in charge: only an
+    explicit `endpoint` or `file` is added to it. `before_exit` is called first when the process
+    ends, `say` (stderr by default) hears where the data goes, if nobody chose that.
+
+    Called again with the same settings it changes nothing. Raises `ConfigurationError` for
+    settings that are impossible, or differ from those in force.
+    """
+    asked = Asked(
+        endpoint=endpoint,
+        protocol=protocol,
+        headers=_pairs(headers),
+        service_name=service_name,
+        file=None if file is None else os.fspath(file),
+        traces=traces,
+        metrics=metrics,
+        metrics_endpoint=metrics_endpoint,
+        sigterm=sigterm,
+        exit_deadline_s=_deadline(exit_deadline_s),
+        providers=(_identity(tracer_provider), _identity(meter_provider)),
+    )
+    if _in_force:
+        return _confirmed(asked)
+    chosen = plan(asked, os.environ)
+    given = (tracer_provider, meter_provider)
+    _in_force.append(_set_up(asked, chosen, given, before_exit, say or _to_stderr))
+    return _in_force[0].configuration
+
+
+def flush(*, timeout_s: float = 5.0) -> bool:
+    """Hand over everything that is finished; whether all of it arrived within `timeout_s`.
+
+    True where nothing is configured.
+    """
+    pipeline = _in_force[0].pipeline if _in_force else None
+    return pipeline is None or pipeline.flush(timeout_s)
+
+
+def in_force() -> Configuration | None:
+    """What the last `configure` set up; None before."""
+    return _in_force[0].configuration if _in_force else None
+
+
+def reset() -> None:
+    """Undo `configure`, for tests: flush, close, and watch the process's end no more.
+
+    The global providers stay: OpenTelemetry lets nobody replace them.
+    """
+    for one in _in_force:
+        if one.pipeline is not None:
+            one.pipeline.forget()
+    _in_force.clear()
+
+
+def _set_up(
+    asked: Asked,
+    chosen: Plan,
+    given: tuple[Any, Any],
+    before_exit: Callable[[], object],
+    say: Callable[[str], object],
+) -> _InForce:
+    if chosen.is_disabled:
+        return _InForce(asked=asked, configuration=Configuration(is_disabled=True))
+    tracers = _own_provider("tracer_provider", given[0], trace.get_tracer_provider())
+    meters = _own_provider("meter_provider", given[1], metrics.get_meter_provider())
+    chosen = _beside_own(asked, chosen, tracers, meters)
+    configuration = Configuration(
+        traces=tuple(map(str, chosen.traces)),
+        metrics=tuple(map(str, chosen.metrics)),
+        traces_protocol=_protocol(chosen.traces),
+        metrics_protocol=_protocol(chosen.metrics),
+        keeps_tracer_provider=tracers is not None,
+        keeps_meter_provider=meters is not None,
+        exit_deadline_s=asked.exit_deadline_s,
+    )
+    pipeline = None
+    if chosen.traces or chosen.metrics or tracers or meters:
+        pipeline = Pipeline(asked, before_exit=before_exit, tracers=tracers, meters=meters)
+        pipeline.open(chosen)
+        configuration = replace(configuration, handles_sigterm=pipeline.watches_sigterm)
+    _announce(configuration, chosen, asked, say)
+    return _InForce(asked=asked, configuration=configuration, pipeline=pipeline)
+
+
+def _own_provider(argument: str, given: Any, current: Any) -> Any:
+    """The program's own provider, or None where there is only OpenTelemetry's stand-in."""
+    if given is not None:
+        if not hasattr(given, "force_flush"):
+            raise ConfigurationError(
+                f"{argument}={given!r} is no provider of the OpenTelemetry SDK; give one, or leave "
+                "it out"
+            )
+        return given
+    return current if hasattr(current, "force_flush") else None
+
+
+def _beside_own(asked: Asked, chosen: Plan, tracers: Any, meters: Any) -> Plan:
+    """What is added to the program's own providers: what was asked for in so many words."""
+    is_explicit = asked.endpoint is not None or asked.file is not None
+    if tracers is not None and not is_explicit:
+        chosen = replace(chosen, traces=())
+    wants_metrics = asked.metrics or asked.metrics_endpoint is not None or is_explicit
+    if meters is not None or (tracers is not None and not wants_metrics):
+        if meters is not None and asked.metrics_endpoint is not None:
+            raise ConfigurationError(
+                f"metrics_endpoint={asked.metrics_endpoint!r} cannot be added to the meter "
+                "provider that the program has set; add a reader there, or leave it out"
+            )
+        chosen = replace(chosen, metrics=())
+    return chosen
+
+
+def _confirmed(asked: Asked) -> Configuration:
+    first = _in_force[0]
+    if asked == first.asked:
+        return first.configuration
+    names = [n for n in Asked.__slots__ if getattr(asked, n) != getattr(first.asked, n)]
+    now = first.configuration
+    raise ConfigurationError(
+        f"configure() was called before with other settings: {', '.join(names)} would change. In "
+        f"force are traces to {_listed(now.traces)} and metrics to {_listed(now.metrics)}. Call it "
+        "once, at the program's start"
+    )
+
+
+def _announce(
+    configuration: Configuration, chosen: Plan, asked: Asked, say: Callable[[str], object]
+) -> None:
+    """One line, where nobody chose: in a file that nobody knows of nobody looks."""
+    if configuration.keeps_tracer_provider:
+        added = f", and to {_listed(configuration.traces)}" if configuration.traces else ""
+        say(f"llmphases: spans go to the tracer provider that the program has set{added}")
+    elif any(to.kind == "file" for to in chosen.traces) and asked.file is None and not _is_child():
+        say(f"llmphases: traces go to {_listed(configuration.traces)}")
+
+
+def _is_child() -> bool:
+    """Whether this is a multiprocessing worker: its parent has said it already."""
+    process = sys.modules.get("multiprocessing.process")
+    return process is not None and process.parent_process() is not None
+
+
+def _to_stderr(line: str) -> None:
+    if sys.stderr is not None:  # a program without a console has none
+        sys.stderr.write(line + "\n")
+
+
+def _listed(places: tuple[str, ...]) -> str:
+    return " and ".join(places) or "nowhere"
+
+
+def _protocol(destinations: tuple[Destination, ...]) -> str | None:
+    return next((to.protocol for to in destinations if to.protocol), None)
+
+
+def _identity(provider: Any) -> int | None:
+    return None if provider is None else id(provider)
+
+
+def _deadline(seconds: Any) -> float:
+    if not isinstance(seconds, (int, float)) or not 0 <= seconds <= _LONGEST_DEADLINE_S:
+        raise ConfigurationError(
+            f"exit_deadline_s={seconds!r} is not possible; expected seconds, from 0 to "
+            f"{_LONGEST_DEADLINE_S}"
+        )
+    return float(seconds)
+
+
+def _pairs(headers: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
+    if headers is None:
+        return ()
+    if not isinstance(headers, Mapping):
+        raise ConfigurationError(
+            f"headers must be a mapping from names to values, not {type(headers).__name__}"
+        )
+    return tuple(sorted((str(name), str(value)) for name, value in headers.items()))

@@ -1,0 +1,175 @@
+"""Draws calls, phases and jobs as OpenTelemetry spans, live.
+
+Needs the API only. Every time comes from the recorder as whole microseconds: nothing is computed
+or clamped here.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from opentelemetry import trace
+from opentelemetry.trace import (
+    NonRecordingSpan,
+    Span,
+    SpanKind,
+    Status,
+    StatusCode,
+    TracerProvider,
+    get_current_span,
+    set_span_in_context,
+)
+
+from llmphases import __version__
+from llmphases.calls import Call
+from llmphases.conventions import COST, ERROR_TYPE, PHASE, REQUEST_INDEX, SCOPE
+from llmphases.observers import Observer, OpenCall, OpenJob, OpenPhase, OpenSpan
+from llmphases.otel.attributes import (
+    Attributes,
+    call_attributes,
+    call_start_attributes,
+    exportable,
+    job_attributes,
+    phase_attributes,
+)
+from llmphases.otel.carrier import frame_of, is_suppressed
+
+_FAILED = Status(StatusCode.ERROR)
+"""Without a description: an exception's message may hold what must not leave the program."""
+
+
+def _ns(microseconds: int) -> int:
+    """One float among the times of a batch, and the encoder drops the whole batch."""
+    return int(microseconds) * 1000
+
+
+class SpanObserver(Observer):
+    """Writes to `tracer_provider`, or to the global one, also if that is set only later.
+
+    The span of a call, phase or job is left in its `state`: the carrier makes it current. A call
+    made where instrumentation is suppressed has none, nor have its phases.
+    """
+
+    def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
+        self._tracer = trace.get_tracer(SCOPE, __version__, tracer_provider)
+
+    def job_started(self, job: OpenJob) -> None:
+        if not is_suppressed(job.base):
+            job.state = self._start(job, job.name, job.base, job_attributes(job))
+
+    def job_ended(self, job: OpenJob) -> None:
+        if _is_recorded(job.state):
+            job.state.set_attributes(job_attributes(job))
+            _end(job)
+
+    def call_started(self, call: OpenCall) -> None:
+        if not is_suppressed(call.base):
+            attributes = call_start_attributes(call)
+            call.state = self._start(call, call.name, call.base, attributes, SpanKind.CLIENT)
+
+    def call_ended(self, call: OpenCall, record: Call) -> None:
+        span = call.state
+        if not _is_recorded(span):
+            return
+        span.set_attributes(call_attributes(record))
+        _rename(span, record.name)
+        if record.error_type is not None:
+            span.set_status(_FAILED)
+        _end(call)
+
+    def phase_started(self, phase: OpenPhase) -> None:
+        self._draw(phase, live=True)
+
+    def phase_written(self, phase: OpenPhase) -> None:
+        self._draw(phase, live=False)
+        if _is_recorded(phase.state):
+            _fail(phase)
+            _end(phase)
+
+    def phase_ended(self, phase: OpenPhase) -> None:
+        span = phase.state
+        if not _is_recorded(span):
+            return
+        late: Attributes = exportable(phase.attributes) if phase.attributes else {}
+        if _rename(span, phase.name) or phase.is_detail:
+            late[PHASE] = phase.phase.value
+            late[COST] = phase.cost.value
+            if phase.request is not None:
+                late[REQUEST_INDEX] = phase.request
+        if late:
+            span.set_attributes(late)
+        _fail(phase)
+        _end(phase)
+
+    def _draw(self, phase: OpenPhase, *, live: bool) -> None:
+        owner = phase.parent or phase.call
+        if owner is None and is_suppressed(phase.base):
+            return
+        if owner is not None and not _is_recorded(owner.state):
+            phase.state = owner.state  # not sampled, or suppressed: so is what is inside
+            return
+        context = _context_of(phase, live=live)
+        phase.state = self._start(phase, phase.name, context, phase_attributes(phase))
+
+    def _start(
+        self,
+        what: OpenSpan,
+        name: str,
+        context: Any,
+        attributes: Attributes,
+        kind: SpanKind = SpanKind.INTERNAL,
+    ) -> Span:
+        return self._tracer.start_span(
+            name,
+            context=context,
+            kind=kind,
+            attributes=attributes,
+            start_time=_ns(what.drawn_start_us),
+        )
+
+
+def _context_of(phase: OpenPhase, *, live: bool) -> Any:
+    """Where the span of a phase hangs: below its parent's, or a user's own inside of that."""
+    base, parent = phase.base, phase.parent
+    if parent is None:
+        return base
+    if base is None:
+        return set_span_in_context(parent.state, parent.base)
+    current = get_current_span(base)
+    if current is parent.state or (live and _is_foreign(current, base)):
+        return base
+    return set_span_in_context(parent.state, base)
+
+
+def _is_foreign(current: Span, base: Any) -> bool:
+    frame = frame_of(base)
+    if frame is not None and frame.owner is not None and frame.owner.state is current:
+        return False
+    return current.get_span_context().is_valid
+
+
+def _is_recorded(span: Span | None) -> bool:
+    # Not is_recording(): that is also False for a parent that has ended, and phases known only
+    # afterwards hang below such ones.
+    return span is not None and not isinstance(span, NonRecordingSpan)
+
+
+def _rename(span: Any, name: str) -> bool:
+    """Give a span its final name; whether that was news."""
+    if getattr(span, "name", None) == name:
+        return False
+    span.update_name(name)
+    return True
+
+
+def _fail(phase: OpenPhase) -> None:
+    if phase.error_type is not None:
+        phase.state.set_attribute(ERROR_TYPE, phase.error_type)
+        phase.state.set_status(_FAILED)
+
+
+def _end(what: OpenSpan) -> None:
+    end_us = what.drawn_end_us
+    if end_us is None:
+        raise ValueError(f"{what!r} has ended, but nobody said where it is drawn to")
+    what.state.end(end_time=_ns(end_us))

@@ -65,58 +65,6 @@ class Delivery:
         """What is known of why the last export failed, or takes so long."""
         return reason_in(self._notes) if self._notes else "no answer in time"
 
-    def shutdown(self, **options: Any) -> None:
-        """Close."""
-        ...
-
-
-class Delivery:
-    """Exports batches and knows how that went.
-
-    In a forked child `renew` makes it open a connection of its own: two processes that write to
-    one socket garble each other's requests.
-    """
-
-    def __init__(
-        self, make: Callable[[], Exporter], *, what: str, where: str, complaints: Complaints
-    ) -> None:
-        self.what = what
-        self.where = where
-        self.failures = 0
-        self.is_busy = False
-        """Whether an export is going on."""
-        self._make = make
-        self._complaints = complaints
-        self._exporter: Exporter | None = make()
-        self._notes: Sequence[str] = ()
-        watch_loggers()
-
-    @property
-    def exporter(self) -> Exporter:
-        """The exporter of this process."""
-        if self._exporter is None:
-            self._exporter = self._make()
-        return self._exporter
-
-    def export(self, batch: Any, **options: Any) -> Any:
-        """Send one batch; a failure is complained about."""
-        with held_back() as self._notes:
-            self.is_busy = True
-            result = _export(self.exporter, batch, options)
-            self.is_busy = False
-        if getattr(result, "name", None) != "SUCCESS":
-            self.failures += 1
-            self._complaints.undelivered(self.what, self.where, reason_in(self._notes))
-        return result
-
-    def too_late(self, deadline_s: float) -> None:
-        """Complain that the process ends before everything arrived."""
-        self.failures += 1
-        why = f"the program ends, and {deadline_s:g} s were not enough"
-        if self._notes:
-            why = f"{reason_in(self._notes)} ({why})"
-        self._complaints.undelivered(self.what, self.where, why)
-
     def shutdown(self) -> None:
         """Close the exporter, without a word."""
         exporter, self._exporter = self._exporter, None

@@ -1,0 +1,239 @@
+"""The call that runs now, in whatever context, and the one slot that says how it is recorded."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from llmphases.calls import Ended, Usage
+from llmphases.conventions import ENV_DISABLED
+from llmphases.observers import Carrier, Frame, Observers, OpenPhase, never_raises
+from llmphases.recorder import CallRecorder
+from llmphases.recorder.recorder import Description
+from llmphases.recorder.reported import ReportedTimes
+
+
+class ChunkFacts(Protocol):
+    """What a chunk says beside its text."""
+
+    @property
+    def usage(self) -> Usage | None: ...
+    @property
+    def response_model(self) -> str | None: ...
+    @property
+    def provider(self) -> str | None: ...
+    @property
+    def reported(self) -> ReportedTimes | None: ...
+
+
+class ChunkShape(Protocol):
+    """How to read the chunks of one kind of stream."""
+
+    @property
+    def kind(self) -> Callable[[Any], int]:
+        """0: no token, 1: part of the answer, 2: reasoning."""
+        ...
+
+    @property
+    def facts(self) -> Callable[[Any], ChunkFacts | None]: ...
+
+
+@dataclass(slots=True, kw_only=True)
+class Wiring:
+    """Which clock ticks, who listens, who carries, and how chunks and usage are read."""
+
+    now: Callable[[], int]
+    wall: Callable[[], int]
+    observers: Observers
+    carrier: Carrier
+    shape_of: Callable[[Any], ChunkShape]
+    shape_from_predicate: Callable[[Callable[[Any], bool]], ChunkShape]
+    usage_of: Callable[[Any], Usage | None]
+
+
+class _Slot:
+    __slots__ = ("adopt", "flush", "load", "lock", "open_calls", "settings", "wiring")
+
+    def __init__(self) -> None:
+        self.wiring: Wiring | None = None
+        self.load: Callable[[], Wiring] | None = None
+        self.flush: Callable[[], object] | None = None
+        self.adopt: Callable[[Mapping[str, Any]], None] | None = None
+        self.settings: Mapping[str, Any] | None = None
+        self.lock = threading.Lock()
+        self.open_calls: set[CallRecorder] = set()
+
+
+_slot = _Slot()
+
+
+def set_loader(
+    load: Callable[[], Wiring],
+    *,
+    flush: Callable[[], object],
+    adopt: Callable[[Mapping[str, Any]], None],
+) -> None:
+    """Say who makes the wiring when it is first needed, flushes it, and repeats a set-up."""
+    _slot.load, _slot.flush, _slot.adopt = load, flush, adopt
+
+
+def set_settings(given: Mapping[str, Any] | None) -> None:
+    """Remember how this process was configured, for the workers it will start."""
+    _slot.settings = given
+
+
+def settings() -> Mapping[str, Any] | None:
+    """How this process was configured; None if it was not."""
+    return _slot.settings
+
+
+def adopt_settings(given: Mapping[str, Any] | None) -> None:
+    """Configure this worker as the process that sent it work, unless it is configured."""
+    if given is not None and _slot.settings is None and _slot.adopt is not None:
+        _slot.adopt(given)
+
+
+@never_raises
+def flush() -> None:
+    """Hand over every finished span and metric."""
+    if _slot.flush is not None:
+        _slot.flush()
+
+
+def wire(wiring: Wiring | None) -> Wiring | None:
+    """Put another wiring in force (None: the default, when next needed); returns the old one."""
+    old, _slot.wiring = _slot.wiring, wiring
+    return old
+
+
+def wired() -> Wiring:
+    """The wiring in force; the first use loads it, before any time is stamped."""
+    wiring = _slot.wiring
+    if wiring is None:
+        assert _slot.load is not None
+        made = _slot.load()
+        with _slot.lock:
+            if _slot.wiring is None:
+                _slot.wiring = made
+            wiring = _slot.wiring
+    return wiring
+
+
+def is_disabled() -> bool:
+    """Whether LLMPHASES_DISABLED switches everything off."""
+    return os.environ.get(ENV_DISABLED, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def context_key() -> Hashable:
+    """What tells this task (or thread) from the others of the same call."""
+    asyncio = sys.modules.get("asyncio")
+    if asyncio is not None and asyncio._get_running_loop() is not None:  # noqa: SLF001  # raises nothing, unlike the public one
+        task = asyncio.current_task()
+        if task is not None:
+            return task  # type: ignore[no-any-return]  # a module taken from sys.modules is untyped
+    return threading.get_ident()
+
+
+def frame_here() -> Frame | None:
+    """Where the current context stands; None outside everything of ours."""
+    carrier = wired().carrier
+    return carrier.frame_of(carrier.variable.get())
+
+
+def recorder_of(frame: Frame | None) -> CallRecorder | None:
+    """The open call of a frame."""
+    call = frame.call if frame is not None else None
+    return call if isinstance(call, CallRecorder) and call.is_open else None
+
+
+@never_raises
+def begin_call(what: Description) -> CallRecorder | None:
+    """Open a call in the current context; its body is to run in `call.context`."""
+    wiring = wired()
+    carrier = wiring.carrier
+    base = carrier.variable.get()
+    frame = carrier.frame_of(base)
+    at_ns = wiring.now()
+    outer = recorder_of(frame)
+    job = frame.job if frame is not None else None
+    anchor = outer or job
+    call = CallRecorder(
+        what,
+        at_ns,
+        offset_ns=anchor.offset_ns if anchor is not None else wiring.wall() - at_ns,
+        observers=wiring.observers,
+        outer=outer,
+        parent=frame.owner if frame is not None else None,
+        inside_block=frame is not None and frame.block is not None and outer is not None,
+    )
+    call.base = base
+    if frame is not None and outer is None:
+        call.queued_ns = _waited(frame)
+    call.started(job)
+    call.context = carrier.enter(base, Frame(call=call, owner=call, job=job))
+    _slot.open_calls.add(call)
+    return call
+
+
+def _waited(frame: Frame) -> int | None:
+    """The wait for a worker belongs to the first call that the worker makes."""
+    queued, frame.queued = frame.queued, None
+    if queued is None or queued.end_ns is None:
+        return None
+    return queued.end_ns - queued.start_ns
+
+
+@never_raises
+def end_call(
+    call: CallRecorder, error: BaseException | None = None, *, ended: Ended | None = None,
+    at_ns: int | None = None,
+) -> None:  # fmt: skip
+    """Close a call with what became of it."""
+    how, error_type = outcome(error)
+    if ended is None and how in {Ended.INTERRUPTED, Ended.EXIT}:
+        ended = how
+    call.finish(wired().now() if at_ns is None else at_ns, ended, error_type)
+    _slot.open_calls.discard(call)
+
+
+def outcome(error: BaseException | None) -> tuple[Ended, str | None]:
+    """How a body that left this way ended, and its `error.type` (None: no error)."""
+    if error is None:
+        return Ended.EXHAUSTED, None
+    if isinstance(error, GeneratorExit):
+        return Ended.CLOSED, None
+    if isinstance(error, SystemExit):
+        return Ended.EXIT, None
+    name = type(error).__qualname__
+    if isinstance(error, KeyboardInterrupt):
+        return Ended.INTERRUPTED, name
+    # by name, so that no event loop has to be imported
+    return (Ended.CANCELLED if name == "CancelledError" else Ended.ERROR), name
+
+
+@never_raises
+def close_open_calls() -> None:
+    """End what is still open: the program is about to go."""
+    at_ns = wired().now()
+    for call in list(_slot.open_calls):
+        call.finish(at_ns, Ended.EXIT)
+    _slot.open_calls.clear()
+
+
+def block_of(frame: Frame | None) -> OpenPhase | None:
+    """The innermost open block of a frame."""
+    block = frame.block if frame is not None else None
+    return block if block is not None and block.end_ns is None else None
+
+
+def forget_open_calls() -> None:
+    """Drop what a parent process had open; it is the parent's to end."""
+    _slot.open_calls.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=forget_open_calls)

@@ -1,0 +1,70 @@
+"""What a program may put on a span: a few scalar kinds, without secrets, of bounded size."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import re
+from pathlib import PurePath
+from typing import Any
+
+from llmphases.calls import AttributeValue, Scalar
+
+MAX_LENGTH = 4096
+"""Characters kept of a text: a span is no place for a prompt."""
+
+_URL = re.compile(r"^([a-zA-Z][a-zA-Z0-9+.-]*://)(?:[^/?#@\s]*@)?([^?#\s]*)(?:[?#]\S*)?$")
+_SECRET = re.compile(
+    r"(?:\b(?:sk|gsk|pk|rk)[-_][A-Za-z0-9_-]{8,}|\bAIza[A-Za-z0-9_-]{8,}|\b[Bb]earer\s+\S+)"
+)
+_INT_MIN, _INT_MAX = -(1 << 63), (1 << 63) - 1
+
+
+def clean_value(value: Any) -> AttributeValue | None:
+    """The attribute value for something a program gave; None if it is of no kind we document.
+
+    Kept: str, bool, int (64 bits), float; an Enum by its value; Decimal as float; dates as ISO
+    text; paths as text; NumPy scalars by `item()`; lists and tuples of one of these kinds.
+    Addresses lose user, query and fragment; what looks like an API key is masked.
+    """
+    if isinstance(value, (list, tuple)):
+        return _clean_sequence(value)
+    return _clean_scalar(value)
+
+
+def _clean_scalar(value: Any) -> Scalar | None:
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if isinstance(value, str):
+        return clean_text(str(value))
+    if isinstance(value, (bool, float)):
+        return value
+    if isinstance(value, int):
+        return int(value) if _INT_MIN <= value <= _INT_MAX else None
+    if isinstance(value, decimal.Decimal):
+        return float(value)
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, PurePath):
+        return clean_text(str(value))
+    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+        return _clean_scalar(value.item())
+    return None
+
+
+def _clean_sequence(values: list[Any] | tuple[Any, ...]) -> AttributeValue | None:
+    cleaned = [_clean_scalar(v) for v in values]
+    kinds = {type(v) for v in cleaned}
+    if len(kinds) != 1 or None in cleaned:
+        return None
+    return tuple(cleaned)  # type: ignore[return-value]  # all of one kind, checked above
+
+
+def clean_text(text: str) -> str:
+    """A text without credentials, of at most `MAX_LENGTH` characters."""
+    address = _URL.match(text)
+    if address is not None:
+        text = address.group(1) + address.group(2)
+    text = _SECRET.sub("***", text)
+    return text.encode("utf-8", "replace").decode("utf-8")[:MAX_LENGTH]

@@ -1,0 +1,43 @@
+"""What was said about a call, as opposed to measured."""
+
+from __future__ import annotations
+
+from llmphases.calls import AttributeValue, Call, Scalar, Usage
+
+
+class Facts:
+    """Model, usage, cache and so on; None until somebody says."""
+
+    __slots__ = (
+        "attributes", "batch_size", "cache_result", "first_token_rule", "provider", "reported",
+        "reported_trusted", "request_model", "response_model", "stream", "units", "usage",
+    )  # fmt: skip
+
+    def __init__(self, provider: str | None, request_model: str | None) -> None:
+        self.provider = provider
+        self.request_model = request_model
+        self.response_model: str | None = None
+        self.usage: Usage | None = None
+        self.units: int | None = None
+        self.batch_size: int | None = None
+        self.cache_result: str | None = None
+        self.first_token_rule: str | None = None
+        self.stream = False
+        self.reported: dict[str, Scalar] = {}
+        self.reported_trusted: bool | None = None
+        self.attributes: dict[str, AttributeValue] = {}
+
+    def add_usage(self, usage: Usage) -> None:
+        """Usage is summed over the requests of a call."""
+        if usage:
+            self.usage = usage if self.usage is None else self.usage + usage
+
+    def trust(self, *, trusted: bool) -> None:
+        """One report that does not fit makes all of a call's reports doubtful."""
+        self.reported_trusted = trusted if self.reported_trusted is None else (
+            self.reported_trusted and trusted
+        )
+
+    def fill(self, call: Call) -> dict[str, object]:
+        """The fields of `call` that are facts."""
+        return {name: getattr(self, name) for name in self.__slots__ if hasattr(call, name)}

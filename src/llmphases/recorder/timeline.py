@@ -1,0 +1,133 @@
+"""The phases of one call as they open and close: each becomes a piece of the ledger and a span."""
+
+from __future__ import annotations
+
+from itertools import count
+
+from llmphases.calls import Detail
+from llmphases.observers import Observers, OpenCall, OpenPhase, OpenSpan
+from llmphases.phases import Origin, Phase
+from llmphases.recorder.ledger import Piece
+from llmphases.recorder.streams import StreamTrack
+
+_sequence = count(1)
+
+
+def next_sequence() -> int:
+    """A number larger than any given out before, in the whole process."""
+    return next(_sequence)
+
+
+class Timeline:
+    """Opens, closes and writes phases, and keeps what they leave for the sums."""
+
+    __slots__ = ("_call", "_details", "_observers", "open", "pieces", "stalls")
+
+    def __init__(self, call: OpenCall, observers: Observers) -> None:
+        self._call = call
+        self._observers = observers
+        self.pieces: list[Piece] = []
+        self.stalls: list[Piece] = []
+        self._details: list[tuple[OpenPhase, int]] = []
+        self.open: dict[OpenPhase, None] = {}
+
+    def begin(
+        self, phase: Phase, at_ns: int, parent: OpenSpan | None = None, *, request: int | None = None
+    ) -> OpenPhase:
+        """Open a phase now: its span is live, so that other libraries' spans nest under it."""
+        parent = parent or self._call
+        opened = OpenPhase(
+            phase,
+            at_ns,
+            parent,
+            offset_ns=self._call.offset_ns,
+            drawn_start_us=parent.lane.begin(at_ns + self._call.offset_ns),
+        )
+        opened.call = self._call
+        opened.request = request
+        opened.sequence = next_sequence()
+        self.open[opened] = None
+        return opened
+
+    def announce(self, phase: OpenPhase) -> None:
+        """Tell the observers, once everything about the beginning is known."""
+        self._observers.phase_started(phase)
+
+    def end(
+        self, phase: OpenPhase, at_ns: int, track: StreamTrack | None = None,
+        *, kind: Phase | None = None,
+    ) -> None:  # fmt: skip
+        """Close a live phase; `kind` is what it turned out to be."""
+        if phase.end_ns is not None:
+            return
+        if kind is not None:
+            phase.phase, phase.name = kind, kind.value
+        phase.end_ns = max(at_ns, phase.start_ns)
+        wall_ns = phase.wall(phase.end_ns)
+        parent = phase.parent or self._call
+        phase.drawn_end_us = parent.lane.finish(
+            phase.drawn_start_us, wall_ns, phase.lane.last_us
+        )
+        self.open.pop(phase, None)
+        if phase.is_detail:
+            self._details.append((phase, phase.end_ns))
+        else:
+            self._keep(phase, phase.end_ns, track)
+        self._observers.phase_ended(phase)
+
+    def write(
+        self, phase: Phase, start_ns: int, end_ns: int, track: StreamTrack | None = None,
+        *, request: int | None = None, origin: Origin = Origin.MEASURED,
+        sequence: int | None = None,
+    ) -> None:  # fmt: skip
+        """Note a phase that is known only afterwards; it is drawn if there is room."""
+        end_ns = max(start_ns, end_ns)
+        piece = Piece(phase, start_ns, end_ns, sequence or next_sequence(), track)
+        piece.request, piece.origin = request, origin
+        self.pieces.append(piece)
+        self._draw(piece, self._call, is_stall=False)
+
+    def write_stall(self, start_ns: int, length_ns: int, parent: OpenSpan | None) -> None:
+        """Draw a long wait for the consumer inside the phase it interrupts."""
+        piece = Piece(Phase.TRANSMISSION, start_ns, start_ns + length_ns, 0, None)
+        self._draw(piece, parent or self._call, is_stall=True)
+        self.stalls.append(piece)
+
+    def details(self) -> list[tuple[OpenPhase, int]]:
+        """The closed steps."""
+        return self._details
+
+    def _keep(self, phase: OpenPhase, end_ns: int, track: StreamTrack | None) -> None:
+        piece = Piece(phase.phase, phase.start_ns, end_ns, phase.sequence, track)
+        piece.request, piece.origin = phase.request, phase.origin
+        assert phase.drawn_end_us is not None
+        piece.drawn = phase.drawn_start_us, phase.drawn_end_us
+        self.pieces.append(piece)
+
+    def _draw(self, piece: Piece, parent: OpenSpan, *, is_stall: bool) -> None:
+        offset_ns = self._call.offset_ns
+        place = parent.lane.fit(piece.start_ns + offset_ns, piece.end_ns + offset_ns)
+        if place is None:
+            return
+        piece.drawn = place
+        written = OpenPhase(
+            piece.phase, piece.start_ns, parent, offset_ns=offset_ns, drawn_start_us=place[0]
+        )
+        written.call = self._call
+        written.end_ns, written.drawn_end_us = piece.end_ns, place[1]
+        written.request, written.origin = piece.request, piece.origin
+        written.is_stall = is_stall
+        self._observers.phase_written(written)
+
+
+def detail_of(phase: OpenPhase, start_ns: int) -> Detail:
+    """The record of a closed step, relative to the start of its call."""
+    assert phase.end_ns is not None
+    assert phase.drawn_end_us is not None
+    return Detail(
+        name=phase.name,
+        cost=phase.cost,
+        start_ns=phase.start_ns - start_ns,
+        end_ns=phase.end_ns - start_ns,
+        drawn=(phase.drawn_start_us, phase.drawn_end_us),
+    )

@@ -31,6 +31,12 @@ _EVENTS = frozenset(
     }
 )
 
+_PROVIDERS = {
+    "msg_bdrk_": "aws.bedrock",
+    "msg_vrtx_": "gcp.vertex_ai",
+    "msg_01": "anthropic",
+}
+
 
 def _kind(event: Any) -> int:
     # `messages.stream()` follows each delta with an event derived from it (`text`, `thinking`,
@@ -52,7 +58,10 @@ def _kind_of_dict(event: dict[str, Any]) -> int:
     try:
         kind = event["type"]
         if kind == "content_block_delta":
-            return _of_delta(event["delta"])
+            delta = event["delta"]
+            if delta["type"] == "text_delta":
+                return ANSWER if delta["text"] else NOT_A_TOKEN
+            return _of_delta(delta)
         if kind == "content_block_start":
             return _of_block(event["content_block"])
     except ODD:
@@ -62,8 +71,6 @@ def _kind_of_dict(event: dict[str, Any]) -> int:
 
 def _of_delta(delta: Any) -> int:
     kind = read(delta, "type")
-    if kind == "text_delta":
-        return ANSWER if has_text(read(delta, "text")) else NOT_A_TOKEN
     if kind == "thinking_delta":
         return REASONING if has_text(read(delta, "thinking")) else NOT_A_TOKEN
     if kind == "input_json_delta":
@@ -88,12 +95,22 @@ def _facts(event: Any) -> Facts | None:
         message = read(event, "message")  # only the stop of `messages.stream()` has one
         if message is None:
             return None
-        model = text_or_none(read(message, "model"))
-        return Facts(usage=usage_of(read(message, "usage")), response_model=model)
+        return Facts(
+            usage=usage_of(read(message, "usage")),
+            response_model=text_or_none(read(message, "model")),
+            provider=_provider_of(read(message, "id")),
+        )
     if kind == "message_delta":  # cumulative: it replaces what message_start said
         usage = usage_of(read(event, "usage"))
         return None if usage is None else Facts(usage=usage)
     return None
+
+
+def _provider_of(message_id: Any) -> str | None:
+    """Who answered: the same events come from several clouds, with ids of their own."""
+    if not isinstance(message_id, str):
+        return None
+    return next((who for start, who in _PROVIDERS.items() if message_id.startswith(start)), None)
 
 
 def _is_event(chunk: Any) -> bool:

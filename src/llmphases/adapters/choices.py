@@ -11,6 +11,7 @@ from llmphases.adapters.contract import (
     ODD,
     REASONING,
     Facts,
+    fields_of,
     has_text,
     items,
     read,
@@ -34,8 +35,8 @@ def kind(chunk: Any) -> int:
             if function.arguments or function.name:
                 return ANSWER
         # Where the SDK keeps what others add; asking the object for it costs five times that.
-        extra = delta.__pydantic_extra__
-        if extra and (extra.get("reasoning_content") or extra.get("reasoning")):
+        said = delta.__pydantic_extra__ or delta.__dict__
+        if said.get("reasoning_content") or said.get("reasoning"):
             return REASONING
     except ODD:
         pass  # no choice, no delta, or one of those with fewer fields
@@ -58,7 +59,7 @@ def _any_choice(chunk: Any) -> int:
     try:
         for choice in items(read(chunk, "choices")):
             delta = read(choice, "delta")
-            kind = _of_finished(choice) if delta is None else _of_delta(_fields_of(delta))
+            kind = _of_finished(choice) if delta is None else _of_delta(fields_of(delta))
             if kind == ANSWER:
                 return ANSWER
             found = found or kind
@@ -86,7 +87,7 @@ def _of_finished(choice: Any) -> int:
     if has_text(read(choice, "text")):
         return ANSWER
     message = read(choice, "message")
-    return NOT_A_TOKEN if message is None else _of_delta(_fields_of(message))
+    return NOT_A_TOKEN if message is None else _of_delta(fields_of(message))
 
 
 def _names_a_call(function: Any) -> bool:
@@ -109,22 +110,15 @@ def _is_thought(value: Any) -> bool:
 
 def facts(chunk: Any) -> Facts | None:
     """Usage, model and times of a chunk, an object or a dict."""
-    said = _fields_of(chunk)
-    usage = usage_of(said.get("usage")) or usage_of(said.get("x_groq"))
-    found = Facts(
+    said = fields_of(chunk)
+    groq = said.get("x_groq")
+    usage = usage_of(said.get("usage")) or usage_of(groq)
+    model, reported = text_or_none(said.get("model")), reported_of(said)
+    if usage is None and model is None and reported is None:
+        return None
+    return Facts(
         usage=usage,
-        response_model=text_or_none(said.get("model")),
-        provider="groq" if said.get("x_groq") is not None else None,
-        reported=reported_of(said),
+        response_model=model,
+        provider=None if groq is None else "groq",
+        reported=reported,
     )
-    return None if found == _NOTHING else found
-
-
-_NOTHING = Facts()
-
-
-def _fields_of(chunk: Any) -> dict[str, Any]:
-    """All fields at once: asking an SDK's object for one it does not have is slow."""
-    if isinstance(chunk, dict):
-        return chunk
-    return {**vars(chunk), **(getattr(chunk, "__pydantic_extra__", None) or {})}

@@ -45,7 +45,8 @@ class Facts:
     usage: Usage | None = None
     response_model: str | None = None
     provider: str | None = None
-    """As `gen_ai.provider.name` has it, where the chunk's own type leaves no doubt."""
+    """As `gen_ai.provider.name` has it, where the chunk leaves no doubt: an OpenAI client talks to
+    everyone, so its chunks name none."""
     reported: ReportedTimes | None = None
     usage_is_increment: bool = False
     """`usage` is what came on top since the chunk before (LangChain), and is to be added."""
@@ -95,6 +96,16 @@ class ChunkShape:
     """Usage, model and reported times, if the chunk has any."""
 
 
+def said_by(provider: str, facts: Callable[[Any], Facts | None]) -> Callable[[Any], Facts | None]:
+    """The same facts, from an SDK that talks to one provider only."""
+
+    def named_facts(chunk: Any) -> Facts | None:
+        found = facts(chunk)
+        return None if found is None else replace(found, provider=provider)
+
+    return named_facts
+
+
 # As descriptors, since a metaclass may answer the ordinary attributes with code of its own.
 mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _module_of: Callable[[type], object] = type.__dict__["__module__"].__get__
@@ -136,6 +147,20 @@ def read(source: Any, name: str) -> Any:
     if isinstance(source, dict):
         return source.get(name)
     return None if source is None else getattr(source, name, None)
+
+
+def fields_of(source: Any) -> dict[str, Any]:
+    """All that an object or dict holds: asking an SDK's object for what it lacks takes 1 us each.
+
+    Empty for None, numbers, text and objects without a `__dict__`.
+    """
+    if isinstance(source, dict):
+        return source
+    held = getattr(source, "__dict__", None)
+    if not isinstance(held, dict):
+        return {}
+    extra = getattr(source, "__pydantic_extra__", None)
+    return {**held, **extra} if isinstance(extra, dict) and extra else held
 
 
 def items(value: Any) -> list[Any] | tuple[Any, ...]:

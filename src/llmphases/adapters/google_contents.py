@@ -11,10 +11,12 @@ from llmphases.adapters.contract import (
     REASONING,
     ChunkShape,
     Facts,
+    fields_of,
     has_text,
     items,
     named,
     read,
+    said_by,
     text_or_none,
 )
 from llmphases.adapters.usage import usage_of
@@ -55,16 +57,19 @@ def _any_part(response: Any) -> int:
 
 
 def _of_part(part: Any) -> int:
-    if has_text(read(part, "text")):
-        return REASONING if read(part, "thought") is True else ANSWER
-    return ANSWER if any(read(part, name) is not None for name in _ANSWERS) else NOT_A_TOKEN
+    said = fields_of(part)
+    if has_text(said.get("text")):
+        return REASONING if said.get("thought") is True else ANSWER
+    return ANSWER if any(said.get(name) is not None for name in _ANSWERS) else NOT_A_TOKEN
 
 
 def _facts(response: Any) -> Facts | None:
-    usage = usage_of(read(response, "usage_metadata")) or usage_of(read(response, "usageMetadata"))
-    model = read(response, "model_version") or read(response, "modelVersion")
-    found = Facts(usage=usage, response_model=text_or_none(model))
-    return found if found != Facts() else None
+    said = fields_of(response)
+    usage = usage_of(said.get("usage_metadata")) or usage_of(said.get("usageMetadata"))
+    model = text_or_none(said.get("model_version")) or text_or_none(said.get("modelVersion"))
+    if usage is None and model is None:
+        return None
+    return Facts(usage=usage, response_model=model)
 
 
 def _is_response(chunk: Any) -> bool:
@@ -72,7 +77,10 @@ def _is_response(chunk: Any) -> bool:
 
 
 GOOGLE_GENAI = ChunkShape(
-    name="google_genai", matches=named("google.GenerateContentResponse"), kind=_kind, facts=_facts
+    name="google_genai",
+    matches=named("google.GenerateContentResponse"),
+    kind=_kind,
+    facts=said_by("gcp.gen_ai", _facts),
 )
 GOOGLE_GENAI_DICT = ChunkShape(
     name="google_genai_dict", matches=_is_response, kind=_any_part, facts=_facts

@@ -12,6 +12,8 @@ from llmphases.adapters.contract import (
     ChunkShape,
     Facts,
     named,
+    read,
+    said_by,
 )
 
 
@@ -25,9 +27,12 @@ def _kind(event: Any) -> int:
 
 
 def _facts(event: Any) -> Facts | None:
-    return choices.facts(event.data)
+    return choices.facts(read(event, "data"))
 
 
 MISTRAL = ChunkShape(
-    name="mistral", matches=named("mistralai.CompletionEvent"), kind=_kind, facts=_facts
+    name="mistral",
+    matches=named("mistralai.CompletionEvent"),
+    kind=_kind,
+    facts=said_by("mistral_ai", _facts),
 )

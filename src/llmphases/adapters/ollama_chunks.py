@@ -11,10 +11,12 @@ from llmphases.adapters.contract import (
     REASONING,
     ChunkShape,
     Facts,
+    fields_of,
     has_text,
     items,
     named,
     read,
+    said_by,
     text_or_none,
 )
 from llmphases.adapters.reported import reported_of
@@ -61,20 +63,23 @@ def _kind_of_generate_dict(chunk: dict[str, Any]) -> int:
 
 
 def _facts(chunk: Any) -> Facts | None:
-    model = text_or_none(read(chunk, "model"))
-    if not read(chunk, "done"):
+    said = fields_of(chunk)
+    model = text_or_none(said.get("model"))
+    if not said.get("done"):
         return None if model is None else Facts(response_model=model)
-    return Facts(usage=usage_of(chunk), response_model=model, reported=reported_of(chunk))
+    return Facts(usage=usage_of(said), response_model=model, reported=reported_of(said))
 
+
+_FACTS = said_by("ollama", _facts)
 
 OLLAMA_CHAT = ChunkShape(
-    name="ollama_chat", matches=named("ollama.ChatResponse"), kind=_kind_of_chat, facts=_facts
+    name="ollama_chat", matches=named("ollama.ChatResponse"), kind=_kind_of_chat, facts=_FACTS
 )
 OLLAMA_GENERATE = ChunkShape(
     name="ollama_generate",
     matches=named("ollama.GenerateResponse"),
     kind=_kind_of_generate,
-    facts=_facts,
+    facts=_FACTS,
 )
 OLLAMA_DICT = ChunkShape(
     name="ollama_dict",

@@ -11,6 +11,7 @@ from llmphases.adapters.contract import (
     REASONING,
     ChunkShape,
     Facts,
+    fields_of,
     named,
     read,
     text_or_none,
@@ -58,10 +59,11 @@ def _facts(event: Any) -> Facts | None:
     response = read(event, "response")
     if response is None:
         return None
+    said = fields_of(response)
     return Facts(
-        usage=usage_of(read(response, "usage")),
-        response_model=text_or_none(read(response, "model")),
-        reported=reported_of(response),
+        usage=usage_of(said.get("usage")),
+        response_model=text_or_none(said.get("model")),
+        reported=reported_of(said),
     )
 
 

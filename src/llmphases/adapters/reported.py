@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from llmphases.adapters.contract import ODD, ReportedTimes, read
+from llmphases.adapters.contract import ODD, ReportedTimes, fields_of
 from llmphases.calls import Scalar
 
 _SECOND, _MILLISECOND, _NANOSECOND = 1_000_000_000, 1_000_000, 1
@@ -16,11 +16,12 @@ _LONGEST_TEXT = 32  # a number that was written as text, never a sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Report:
-    """Where one vendor puts its times; a path is empty where they stand in the chunk itself."""
+    """Where one vendor puts its times: in the chunk itself, in its `root`, or `inner` to that."""
 
     told_by: str
     """The name that must be there for the report to be this vendor's."""
-    at: str = ""
+    root: str = ""
+    inner: str = ""
     unit_ns: int = _MILLISECOND
     queue: str | None = None
     prefill: str | None = None
@@ -31,7 +32,7 @@ class _Report:
 
 _REPORTS = (
     _Report(  # llama.cpp server
-        at="timings",
+        root="timings",
         told_by="predicted_ms",
         prefill="prompt_ms",
         generation="predicted_ms",
@@ -46,7 +47,7 @@ _REPORTS = (
         others=("total_duration",),
     ),
     _Report(  # vLLM; its time_to_first_token counts from being scheduled, so it is the prefill
-        at="metrics",
+        root="metrics",
         told_by="generation_time_ms",
         queue="queue_time_ms",
         prefill="time_to_first_token_ms",
@@ -55,7 +56,8 @@ _REPORTS = (
     ),
     *(
         _Report(  # Groq (the unit by custom only), then Cerebras
-            at=at,
+            root=root,
+            inner=inner,
             told_by="completion_time",
             unit_ns=_SECOND,
             queue="queue_time",
@@ -63,18 +65,20 @@ _REPORTS = (
             generation="completion_time",
             others=("total_time",),
         )
-        for at in ("usage", "x_groq.usage", "time_info")
+        for root, inner in (("usage", ""), ("x_groq", "usage"), ("time_info", ""))
     ),
-    _Report(at="metadata.metrics", told_by="latencyMs", others=("latencyMs",)),  # Bedrock Converse
-    _Report(at="metrics", told_by="latencyMs", others=("latencyMs",)),  # the same, not streamed
     _Report(
-        at="amazon-bedrock-invocationMetrics",
+        root="metadata", inner="metrics", told_by="latencyMs", others=("latencyMs",)
+    ),  # Bedrock Converse
+    _Report(root="metrics", told_by="latencyMs", others=("latencyMs",)),  # the same, not streamed
+    _Report(
+        root="amazon-bedrock-invocationMetrics",
         told_by="invocationLatency",
         others=("invocationLatency", "firstByteLatency"),
     ),
-    _Report(at="meta_info", told_by="e2e_latency", others=("e2e_latency",)),  # SGLang
+    _Report(root="meta_info", told_by="e2e_latency", others=("e2e_latency",)),  # SGLang
     _Report(  # Fireworks: seconds as text by most accounts, milliseconds by one
-        at="perf_metrics",
+        root="perf_metrics",
         told_by="server-time-to-first-token",
         others=("server-time-to-first-token", "server-processing-time"),
     ),
@@ -83,25 +87,26 @@ _REPORTS = (
 
 def reported_of(source: Any) -> ReportedTimes | None:
     """The times in a response or a chunk, an object or a dict; None if it reports none."""
-    if source is None or isinstance(source, (str, bytes, int, float, list, tuple)):
-        return None
-    for report in _REPORTS:
-        try:
-            if times := _by(report, source):
+    try:
+        said = fields_of(source)
+        for report in _REPORTS:
+            if (report.root or report.told_by) in said and (times := _by(report, said)):
                 return times
-        except ODD:
-            continue  # an object that is not as documented has said nothing
+    except ODD:
+        pass  # an object that is not as documented has said nothing
     return None
 
 
-def _by(report: _Report, source: Any) -> ReportedTimes | None:
-    for name in filter(None, report.at.split(".")):
-        source = read(source, name)
-    if read(source, report.told_by) is None:
+def _by(report: _Report, said: dict[str, Any]) -> ReportedTimes | None:
+    if report.root:
+        said = fields_of(said[report.root])
+    if report.inner:
+        said = fields_of(said.get(report.inner))
+    if said.get(report.told_by) is None:
         return None
     phases = (report.queue, report.prefill, report.generation)
     names = [name for name in (*phases, *report.others) if name is not None]
-    raw = {name: value for name in names if (value := _scalar(read(source, name))) is not None}
+    raw = {name: value for name in names if (value := _scalar(said.get(name))) is not None}
     if not raw:
         return None
     queue, prefill, generation = (_ns(raw.get(name or ""), report.unit_ns) for name in phases)

@@ -56,6 +56,8 @@ def _decoded(chunk: str | bytes | bytearray) -> str:
 def _kind_on_the_wire(chunk: str | bytes | bytearray) -> int:
     try:
         text = _decoded(chunk)
+        if text.count("\n", 0, -2) == 0 and text.startswith("data:"):  # one event, as most come
+            return _kind_of_line(text)
         if not _is_marked(text):  # the end of an event that was cut in two, most likely with text
             return ANSWER if text.strip() else NOT_A_TOKEN
         found = NOT_A_TOKEN

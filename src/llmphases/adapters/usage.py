@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from llmphases.adapters.contract import ODD, read
+from llmphases.adapters.contract import ODD, fields_of, read
 from llmphases.calls import Usage
 
 _LARGEST = 2**63 - 1  # one larger integer and an exporter drops the whole batch
@@ -43,10 +43,10 @@ _FAMILIES = (
         cache_write=("prompt_tokens_details.cache_write_tokens", "cache_creation_input_tokens"),
         reasoning=("completion_tokens_details.reasoning_tokens", "reasoning_tokens"),
     ),
-    _Names(  # our own names, as `Usage` has them
+    _Names(  # our own names, as `Usage` has them; and Codex, which counts as we do
         input=("input_tokens",),
         output=("output_tokens",),
-        cache_read=("cache_read_input_tokens",),
+        cache_read=("cache_read_input_tokens", "cached_input_tokens"),
         cache_write=("cache_write_input_tokens",),
         reasoning=("reasoning_output_tokens",),
         only_with=("cache_write_input_tokens", "reasoning_output_tokens"),
@@ -122,6 +122,13 @@ _HOLDERS = (
 """Where a response, an event or a chunk keeps its usage."""
 
 _DEEPEST = 3
+_TOP = _HOLDERS + tuple(
+    path.partition(".")[0]
+    for names in _FAMILIES
+    for paths in (names.input, names.output, names.cache_read, names.cache_write, names.reasoning)
+    for path in paths
+)
+"""Every name that is looked up, without what is nested under it."""
 
 
 def usage_of(source: Any) -> Usage | None:
@@ -131,67 +138,72 @@ def usage_of(source: Any) -> Usage | None:
     count should be is as unknown as a missing one. Never raises for odd values; reads, and neither
     changes nor keeps, what it is given.
     """
+    if source is None:  # most chunks
+        return None
     if isinstance(source, Usage):
         return _only_counts(source) or None
-    return _search(source, _DEEPEST)
+    try:
+        return _search(source, _DEEPEST)
+    except ODD:
+        return None  # an object that is not as documented has said nothing
 
 
 def _search(source: Any, depth: int) -> Usage | None:
-    if source is None or isinstance(source, (str, bytes, int, float, list, tuple)):
-        return None
-    try:
-        for names in _FAMILIES:
-            if usage := _by(names, source):
+    said = fields_of(source) or _answers_of(source)
+    for names in _FAMILIES:
+        if usage := _by(names, said):
+            return usage
+    if depth:
+        for holder in _HOLDERS:
+            if holder in said and (usage := _search(said[holder], depth - 1)):
                 return usage
-        if depth:
-            for holder in _HOLDERS:
-                if usage := _search(read(source, holder), depth - 1):
-                    return usage
-    except ODD:
-        pass  # an object that is not as documented has said nothing
     return None
 
 
-def _by(names: _Names, source: Any) -> Usage | None:
-    if names.only_with and not any(_has(source, name) for name in names.only_with):
+def _answers_of(source: Any) -> dict[str, Any]:
+    """What an object without a `__dict__` answers to: one with slots, a named tuple."""
+    if source is None or isinstance(source, (str, bytes, int, float, list)):
+        return {}
+    return {name: value for name in _TOP if (value := getattr(source, name, None)) is not None}
+
+
+def _by(names: _Names, said: dict[str, Any]) -> Usage | None:
+    if not any(name in said for name in names.input + names.output):
         return None
-    cache_read, cache_write = _first(source, names.cache_read), _first(source, names.cache_write)
-    reasoning = _first(source, names.reasoning)
-    input_, output = _first(source, names.input), _first(source, names.output)
-    if input_ is None and output is None:
+    if names.only_with and not any(name in said for name in names.only_with):
         return None
+    cache_read, cache_write = _first(said, names.cache_read), _first(said, names.cache_write)
+    reasoning = _first(said, names.reasoning)
+    input_, output = _first(said, names.input), _first(said, names.output)
     if input_ is not None:
-        input_ += _first(source, names.input_besides) or 0
-        if names.input_leaves_out_cache and not _is_whole(names, source, input_, output):
+        input_ += _first(said, names.input_besides) or 0
+        if names.input_leaves_out_cache and not _is_whole(names, said, input_, output):
             input_ += (cache_read or 0) + (cache_write or 0)
     if names.output_leaves_out_reasoning and reasoning is not None:
         output = (output or 0) + reasoning
-    return Usage(
+    usage = Usage(
         input_tokens=input_,
         output_tokens=output,
         cache_read_input_tokens=cache_read,
         cache_write_input_tokens=cache_write,
         reasoning_output_tokens=reasoning,
     )
+    return _only_counts(usage) or None
 
 
-def _is_whole(names: _Names, source: Any, input_: int, output: int | None) -> bool:
+def _is_whole(names: _Names, said: dict[str, Any], input_: int, output: int | None) -> bool:
     # Some who borrow Anthropic's names count the cache in; then the total is the plain sum.
-    total = None if names.total is None else count(read(source, names.total))
+    total = None if names.total is None else count(said.get(names.total))
     return total is not None and total == input_ + (output or 0)
 
 
-def _has(source: Any, name: str) -> bool:
-    return name in source if isinstance(source, dict) else hasattr(source, name)
-
-
-def _first(source: Any, paths: tuple[str, ...]) -> int | None:
+def _first(said: dict[str, Any], paths: tuple[str, ...]) -> int | None:
     for path in paths:
-        found = source
-        for name in path.split("."):
-            found = read(found, name)
-        if (known := count(found)) is not None:
-            return known
+        name, _, inner = path.partition(".")
+        if name in said:
+            found = read(said[name], inner) if inner else said[name]
+            if (known := count(found)) is not None:
+                return known
     return None
 
 

@@ -59,8 +59,9 @@ def call_of(
 
 def _facts(said: Attributes) -> dict[str, Any]:
     """The fields that are one attribute each."""
+    operation = _text(said, names.OPERATION_NAME)
     return {
-        "operation": _text(said, names.OPERATION_NAME) or _DEFAULT_OPERATION,
+        "operation": _DEFAULT_OPERATION if operation is None else operation,
         "provider": _text(said, names.PROVIDER_NAME),
         "request_model": _text(said, names.REQUEST_MODEL),
         "response_model": _text(said, names.RESPONSE_MODEL),

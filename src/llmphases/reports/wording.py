@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import floor, log10
 
 _DIGITS = 3
+_WORTH_DIGITS = 1e-6
 _MILLISECONDS_BELOW = 1.0
 _MINUTES_FROM = 120.0
 _HOUR = 3600
@@ -15,6 +16,8 @@ def duration(nanoseconds: float) -> str:
     seconds = _rounded(nanoseconds / 1e9)
     if seconds <= 0:
         return "0 s"
+    if seconds < _WORTH_DIGITS:
+        return "<0.001 ms"
     if seconds < _MILLISECONDS_BELOW:
         return f"{_digits(seconds * 1000)} ms"
     if seconds < _MINUTES_FROM:

@@ -1,0 +1,54 @@
+"""One line, and no secret in it."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from llmphases.otel.complaints import Complaints, held_back, reason_in, watch_loggers
+
+
+def test_what_exporters_log_while_exporting_is_held_back(caplog: pytest.LogCaptureFixture):
+    loud = logging.getLogger("opentelemetry.exporter.some")
+    watch_loggers()
+    with held_back() as notes:
+        loud.error("Failed to export %s batch", "spans")
+        logging.getLogger("theirs").error("kept")
+    loud.error("said outside")
+    assert notes == ["Failed to export spans batch"]
+    assert [record.getMessage() for record in caplog.records] == ["kept", "said outside"]
+
+
+@pytest.mark.parametrize(
+    ("note", "reason"),
+    [
+        ("HTTPConnectionPool(host='h'): url: /?key=SECRET (... Connection refused)", "refused"),
+        ("Failed to export spans batch code: 404, reason: Not Found", "HTTP 404"),
+        ("Read timed out. (read timeout=10)", "no answer in time"),
+        ("NameResolutionError: Failed to resolve 'SECRET'", "no such host"),
+        ("error code: StatusCode.UNAUTHENTICATED, details: SECRET", "gRPC UNAUTHENTICATED"),
+        ("something with SECRET", "no reason was given"),
+    ],
+)
+def test_a_reason_is_in_words_of_ours(note: str, reason: str):
+    """RC-059"""
+    assert reason in reason_in([note])
+    assert "SECRET" not in reason_in([note])
+
+
+def test_only_the_first_trouble_is_told(caplog: pytest.LogCaptureFixture):
+    complaints = Complaints()
+    complaints.undelivered("traces", "http://h/v1/traces", "connection refused")
+    complaints.undelivered("metrics", "http://h/v1/metrics", "connection refused")
+    complaints.too_late("traces", "http://h", "no answer in time")
+    complaints.dropped(3, 10)
+    (record,) = caplog.records
+    assert "traces could not be delivered to http://h/v1/traces" in record.getMessage()
+
+
+def test_a_backend_without_metrics_is_told_how_to_be_spared_them(
+    caplog: pytest.LogCaptureFixture,
+):
+    Complaints().undelivered("metrics", "http://h/v1/metrics", "the answer was HTTP 404")
+    assert "metrics=False" in caplog.text

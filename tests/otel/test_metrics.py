@@ -1,0 +1,261 @@
+"""Metrics as the observer records them, through the real SDK."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from opentelemetry import context as otel_context
+from opentelemetry.context import Context
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+
+from llmphases import conventions as names
+from llmphases.calls import Usage
+from llmphases.observers import OpenCall
+from llmphases.otel.metrics import MetricsObserver, is_timeout
+from llmphases.phases import Cost, Phase
+from otel.pieces import ended, open_call, open_job, open_phase, record_of
+
+
+class Lab:
+    """An observer, and what it recorded."""
+
+    def __init__(self, **options: Any) -> None:
+        self._reader = InMemoryMetricReader()
+        provider = MeterProvider([self._reader], shutdown_on_exit=False)
+        self.observer = MetricsObserver(provider, **options)
+
+    def call(self, call: OpenCall | None = None, **known: Any) -> None:
+        call = call or open_call()
+        self.observer.call_started(call)
+        self.observer.call_ended(ended(call, 9), record_of(call, **known))
+
+    def points(self) -> dict[str, list[Any]]:
+        data = self._reader.get_metrics_data()
+        if data is None:
+            return {}
+        return {
+            metric.name: list(metric.data.data_points)
+            for resource in data.resource_metrics
+            for scope in resource.scope_metrics
+            for metric in scope.metrics
+        }
+
+    def values(self, metric: names.Metric) -> list[tuple[dict[str, Any], float]]:
+        return [
+            (dict(point.attributes), getattr(point, "sum", None) or getattr(point, "value", 0))
+            for point in self.points().get(metric.name, [])
+        ]
+
+
+@pytest.fixture
+def lab() -> Lab:
+    return Lab()
+
+
+_BASE = {names.CALL_NAME: "place_boxes"}
+
+
+def test_each_phase_of_a_call_is_one_sample_of_its_exclusive_time(lab: Lab):
+    times = {Phase.TIME_TO_FIRST_TOKEN: 1_000_000_000, Phase.GENERATION: 2_000_000_000}
+    lab.call(duration_ns=3_000_000_000, exclusive_ns=times, outside_inner_ns=times)
+    assert lab.values(names.PHASE_DURATION) == [
+        ({**_BASE, names.PHASE: "time_to_first_token", names.COST: "fixed"}, 1.0),
+        ({**_BASE, names.PHASE: "generation", names.COST: "generation"}, 2.0),
+    ]
+
+
+def test_what_inner_calls_cover_is_no_sample_of_the_outer_one(lab: Lab):
+    lab.call(
+        duration_ns=5_000_000_000,
+        exclusive_ns={Phase.GENERATION: 2_000_000_000, Phase.RETRIEVAL: 1_000_000_000},
+        outside_inner_ns={Phase.GENERATION: 0, Phase.RETRIEVAL: 1_000_000_000},
+    )
+    assert [labels[names.PHASE] for labels, _ in lab.values(names.PHASE_DURATION)] == ["retrieval"]
+
+
+def test_call_metrics_tell_nested_calls_apart(lab: Lab):
+    lab.call(duration_ns=2_000_000_000)
+    lab.call(duration_ns=1_000_000_000, nested=True, error_type="ValueError")
+    assert lab.values(names.CALL_DURATION) == [
+        ({**_BASE, names.CALL_NESTED: False}, 2.0),
+        ({**_BASE, names.CALL_NESTED: True, names.ERROR_TYPE: "ValueError"}, 1.0),
+    ]
+
+
+def test_first_token_and_share_are_recorded_only_where_they_are_known(lab: Lab):
+    lab.call()
+    assert lab.values(names.CALL_FIRST_TOKEN) == lab.values(names.CALL_FIXED_SHARE) == []
+    lab.call(
+        open_call(),
+        duration_ns=4_000_000_000,
+        exclusive_ns={Phase.TIME_TO_FIRST_TOKEN: 1_000_000_000, Phase.GENERATION: 3_000_000_000},
+        unattributed_cost=Cost.FIXED,
+        first_token_ns=1_000_000_000,
+        provider="openai",
+        request_model="m",
+        error_type="ValueError",
+    )
+    labels = {
+        **_BASE,
+        names.PROVIDER_NAME: "openai",
+        names.REQUEST_MODEL: "m",
+        names.CALL_NESTED: False,
+    }
+    assert lab.values(names.CALL_FIRST_TOKEN) == [(labels, 1.0)]
+    assert lab.values(names.CALL_FIXED_SHARE) == [(labels, 0.25)]
+
+
+def test_boundaries_suit_calls_of_milliseconds_and_of_minutes(lab: Lab):
+    lab.call(requests=1, outside_inner_ns={Phase.INFERENCE: 1}, first_token_ns=1)
+    points = lab.points()
+    for metric in (names.PHASE_DURATION, names.CALL_DURATION, names.CALL_FIRST_TOKEN):
+        assert points[metric.name][0].explicit_bounds == names.SECONDS
+    assert points[names.INFERENCE_DURATION.name][0].explicit_bounds == names.GEN_AI_SECONDS
+
+
+def test_open_calls_are_counted_while_they_are_open(lab: Lab):
+    call = open_call(job=open_job())
+    lab.observer.call_started(call)
+    assert lab.values(names.CALLS_ACTIVE) == [({names.JOB_NAME: "boxes"}, 1)]
+    call.name = "renamed"
+    lab.observer.call_ended(call, record_of(call))
+    assert lab.values(names.CALLS_ACTIVE) == [({names.JOB_NAME: "boxes"}, 0)]
+
+
+def test_a_job_reports_workers_chunks_and_waves(lab: Lab):
+    job = open_job(workers=4)
+    lab.observer.job_started(job)
+    job.chunks = 9
+    lab.observer.job_ended(ended(job, 9))
+    of_job = {names.JOB_NAME: "boxes"}
+    assert lab.values(names.JOB_WORKERS_GAUGE) == [(of_job, 4)]
+    assert lab.values(names.JOB_CHUNKS_GAUGE) == [(of_job, 9)]
+    assert lab.values(names.JOB_WAVES_GAUGE) == [(of_job, 3)]
+
+
+def test_a_jobs_queue_wait_is_a_sample_although_no_call_has_it(lab: Lab):
+    job = open_job()
+    lab.observer.phase_written(ended(open_phase(Phase.QUEUE_WAIT, 0, job, job=job), 2_000_000))
+    lab.observer.phase_ended(ended(open_phase(Phase.RETRIEVAL, 0), 2_000_000))
+    labels = {names.PHASE: "queue_wait", names.COST: "fixed", names.JOB_NAME: "boxes"}
+    assert lab.values(names.PHASE_DURATION) == [(labels, 2.0)]
+
+
+def test_retries_are_counted_with_their_reason(lab: Lab):
+    call = open_call()
+    lab.observer.call_started(call)
+    attempt = open_phase(Phase.RETRY, 0, call, call=call, error_type="RateLimitError")
+    lab.observer.phase_ended(ended(attempt, 5))
+    lab.observer.call_ended(call, record_of(call, requests=3, retries=2))
+    lab.call(requests=2, retries=1)
+    assert lab.values(names.RETRIES_TOTAL) == [
+        ({**_BASE, names.METRIC_REASON: "RateLimitError"}, 2),
+        ({**_BASE, names.METRIC_REASON: "_OTHER"}, 1),
+    ]
+
+
+def test_time_outs_are_counted(lab: Lab):
+    lab.call(error_type="APITimeoutError")
+    lab.call(error_type="ValueError")
+    labels = {**_BASE, names.METRIC_REASON: "APITimeoutError"}
+    assert lab.values(names.TIMEOUTS_TOTAL) == [(labels, 1)]
+
+
+@pytest.mark.parametrize(
+    ("error_type", "expected"),
+    [
+        ("TimeoutError", True),
+        ("openai.APITimeoutError", True),
+        ("ReadTimeout", True),
+        ("subprocess.TimeoutExpired", True),
+        ("timeout", True),
+        ("timeout_pkg.Refused", False),
+        ("ValueError", False),
+        ("504", False),
+    ],
+)
+def test_a_time_out_is_known_by_its_name(error_type: str, expected: bool):
+    assert is_timeout(error_type) is expected
+
+
+def test_cache_look_ups_are_counted_by_result(lab: Lab):
+    lab.call(cache_result="hit")
+    lab.call(cache_result="miss")
+    assert {labels[names.METRIC_RESULT] for labels, _ in lab.values(names.CACHE_REQUESTS)} == {
+        "hit",
+        "miss",
+    }
+
+
+def _of_conventions(lab: Lab) -> dict[str, list[Any]]:
+    return {n: points for n, points in lab.points().items() if n.startswith("gen_ai.")}
+
+
+def test_a_call_without_requests_of_its_own_is_no_inference(lab: Lab):
+    lab.call()
+    assert _of_conventions(lab) == {}
+
+
+_ASKED: dict[str, Any] = {
+    "requests": 1,
+    "provider": "openai",
+    "request_model": "m",
+    "response_model": "m-1",
+    "stream": True,
+    "first_chunk_ns": 500_000_000,
+    "usage": Usage(input_tokens=10, output_tokens=0),
+    "duration_ns": 2_000_000_000,
+    "error_type": "ValueError",
+}
+_INFERENCE = {
+    names.OPERATION_NAME: "chat",
+    names.PROVIDER_NAME: "openai",
+    names.REQUEST_MODEL: "m",
+    names.RESPONSE_MODEL: "m-1",
+}
+_FAILED = {**_INFERENCE, names.ERROR_TYPE: "ValueError"}
+
+
+def test_inference_has_the_names_of_the_conventions(lab: Lab):
+    lab.call(**_ASKED)
+    assert lab.values(names.INFERENCE_DURATION) == [(_FAILED, 2.0)]
+    assert lab.values(names.INFERENCE_FIRST_CHUNK) == [(_INFERENCE, 0.5)]
+    assert lab.values(names.INFERENCE_INPUT_TOKENS) == [(_FAILED, 10)]
+    assert lab.values(names.INFERENCE_OUTPUT_TOKENS) == [(_FAILED, 0)]
+
+
+def test_the_old_names_are_there_on_request_and_then_alone():
+    lab = Lab(old_names=True)
+    lab.call(**_ASKED)
+    assert set(_of_conventions(lab)) == {
+        names.OLD_OPERATION_DURATION.name,
+        names.OLD_FIRST_CHUNK.name,
+        names.OLD_TOKEN_USAGE.name,
+    }
+    assert lab.values(names.OLD_TOKEN_USAGE) == [
+        ({**_FAILED, names.TOKEN_TYPE: "input"}, 10),
+        ({**_FAILED, names.TOKEN_TYPE: "output"}, 0),
+    ]
+
+
+def test_exemplars_link_to_the_calls_own_span(lab: Lab):
+    span = TracerProvider(shutdown_on_exit=False).get_tracer("t").start_span("call")
+    lab.call(open_call(state=span))
+    (exemplar,) = lab.points()[names.CALL_DURATION.name][0].exemplars
+    assert exemplar.span_id == span.get_span_context().span_id
+
+
+def test_nothing_is_recorded_where_instrumentation_is_suppressed(lab: Lab):
+    base = otel_context.set_value("suppress_instrumentation", True, Context())
+    lab.call(open_call(base=base), requests=1, cache_result="hit")
+    assert lab.points() == {}
+
+
+def test_names_made_up_per_call_do_not_fill_the_memory(lab: Lab):
+    for number in range(2500):
+        lab.call(open_call(f"call {number}"))
+    assert len(lab.observer._labels) <= 1000
+    assert lab.observer._retry_reasons == {}

@@ -19,7 +19,7 @@ def close_call(
 ) -> Call:
     """The record of a call whose phases are all closed; draws its stalls and its own end."""
     _draw_stalls(call)
-    sums = sweep(call.start_ns, at_ns, call.timeline.pieces, call.inner, call.tracks)
+    sums = sweep(call.start_ns, at_ns, call.timeline.pieces, call.inner, call.conversation.tracks)
     wall_ns = call.wall(at_ns)
     call.drawn_end_us = _drawn_end(call, wall_ns)
     start_ns = call.start_ns
@@ -32,7 +32,7 @@ def close_call(
         duration_ns=at_ns - start_ns,
         exclusive_ns=sums.exclusive,
         unattributed_ns=sums.unattributed_ns,
-        unattributed_cost=Cost.FIXED if call.knows_something else Cost.UNSPLIT,
+        unattributed_cost=Cost.FIXED if call.conversation.is_seen else Cost.UNSPLIT,
         stretches=_stretches(call.timeline.pieces, start_ns, at_ns),
         stalls=_stretches(call.timeline.stalls, start_ns, at_ns),
         details=tuple(detail_of(phase, start_ns) for phase, _ in call.timeline.details()),
@@ -42,9 +42,9 @@ def close_call(
         response_model=facts.response_model,
         stream=facts.stream,
         usage=facts.usage,
-        requests=len(call.requests),
-        retries=call.retries,
-        chunks=_chunks(call.tracks),
+        requests=len(call.conversation.requests),
+        retries=call.conversation.retries,
+        chunks=_chunks(call.conversation.tracks),
         first_chunk_ns=_first_chunk(call),
         first_token_ns=min(tokens) if tokens else None,
         first_reasoning_ns=reasoning,
@@ -69,7 +69,7 @@ def pieces_so_far(call: CallRecorder, at_ns: int) -> tuple[list[Piece], list[Str
     """What a call counts for in the one around it, while it may still be open."""
     pieces = list(call.timeline.pieces)
     if call.is_open:
-        for track in call.tracks:
+        for track in call.conversation.tracks:
             track.refresh(at_ns)
         for phase in call.timeline.open:
             if not phase.is_detail:
@@ -77,7 +77,7 @@ def pieces_so_far(call: CallRecorder, at_ns: int) -> tuple[list[Piece], list[Str
                 if kind is Phase.TIME_TO_FIRST_TOKEN:
                     kind = Phase.INFERENCE
                 pieces.append(Piece(kind, phase.start_ns, at_ns, phase.sequence, None))
-    tracks = list(call.tracks)
+    tracks = list(call.conversation.tracks)
     for inner in call.inner:
         pieces += inner.pieces
         tracks += inner.tracks
@@ -109,12 +109,12 @@ def _stretches(pieces: list[Piece], start_ns: int, end_ns: int) -> tuple[Stretch
 
 def _draw_stalls(call: CallRecorder) -> None:
     """The longest waits for a consumer become spans at their true place."""
-    longest = [
-        (length, since, track) for track in call.tracks for length, since in track.longest
-    ]
+    tracks = call.conversation.tracks
+    longest = [(length, since, track) for track in tracks for length, since in track.longest]
     longest.sort(key=lambda stall: stall[0], reverse=True)
     for length, since, track in sorted(longest[:KEPT_STALLS], key=lambda stall: stall[1]):
-        call.timeline.write_stall(since, length, call.interrupted_by(track, since, since + length))
+        interrupted = call.conversation.interrupted_by(track, since, since + length)
+        call.timeline.write_stall(since, length, interrupted)
 
 
 def _chunks(tracks: list[StreamTrack]) -> int | None:
@@ -124,7 +124,7 @@ def _chunks(tracks: list[StreamTrack]) -> int | None:
 
 
 def _first_chunk(call: CallRecorder) -> int | None:
-    for request in call.requests[:1]:
+    for request in call.conversation.requests[:1]:
         if request.track is not None and request.track.first_chunk_ns is not None:
             return max(0, request.track.first_chunk_ns - request.issued_ns)
     return None

@@ -13,14 +13,15 @@ from threading import RLock
 
 from llmphases.calls import Call, Ended, Usage
 from llmphases.observers import Observers, OpenCall, OpenJob, OpenPhase, OpenSpan, never_raises
-from llmphases.phases import Cost, Origin, Phase
+from llmphases.phases import Phase
 from llmphases.recorder.closing import close_call, pieces_so_far
+from llmphases.recorder.conversation import Conversation
 from llmphases.recorder.facts import Facts
 from llmphases.recorder.ledger import Inner
-from llmphases.recorder.reported import ReportedTimes, fits, generation_start
+from llmphases.recorder.reported import ReportedTimes
 from llmphases.recorder.requests import Request
 from llmphases.recorder.streams import ANSWER, FIRST_CHUNK, NEW_REQUEST, Reading, StreamTrack
-from llmphases.recorder.timeline import Timeline, next_sequence
+from llmphases.recorder.timeline import Timeline
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,9 +38,8 @@ class CallRecorder(OpenCall):
     """Takes the moments of one call."""
 
     __slots__ = (
-        "_base_ns", "_inner", "_inner_open", "_is_inside_block", "_lock", "_newest", "_observers",
-        "_of_track", "_requests", "_seen", "_spoken", "_stamps", "_tracks", "context", "facts",
-        "parent", "queued_ns", "record", "retries", "timeline",
+        "_inner_open", "_is_inside_block", "_is_spoken", "_lock", "_observers", "_stamps",
+        "context", "conversation", "facts", "inner", "parent", "queued_ns", "record", "timeline",
     )  # fmt: skip
 
     def __init__(
@@ -59,30 +59,25 @@ class CallRecorder(OpenCall):
         self.operation = what.operation
         self.provider = what.provider
         self.request_model = what.model
-        self.parent = parent
-        """The span of ours that it is drawn under."""
         self.outer = outer
         self.nested = outer is not None
-        self.facts = Facts(what.provider, what.model)
+        self.parent = parent
+        """The span of ours that it is drawn under."""
         self.context: object = None
         """The context value in which the body of the call runs."""
+        self.facts = Facts(what.provider, what.model)
+        self.timeline = Timeline(self, observers)
+        self.conversation = Conversation(at_ns, self.timeline, self.facts)
+        self.inner: list[Inner] = []
+        """What the traced calls inside have left."""
         self.queued_ns: int | None = None
         self.record: Call | None = None
         """What happened, once the call is over."""
-        self.retries = 0
-        self.timeline = Timeline(self, observers)
         self._observers = observers
         self._lock: RLock = outer._lock if outer is not None else RLock()
         self._is_inside_block = inside_block
-        self._base_ns = at_ns
-        self._requests: list[Request] = []
-        self._newest: dict[Hashable, Request] = {}
-        self._tracks: list[StreamTrack] = []
-        self._of_track: dict[StreamTrack, Request] = {}
-        self._inner: list[Inner] = []
+        self._is_spoken = False
         self._inner_open: dict[CallRecorder, None] = {}
-        self._spoken = False
-        self._seen = False
         self._stamps: dict[int, int] = {}
         if outer is not None:
             with self._lock:
@@ -110,13 +105,8 @@ class CallRecorder(OpenCall):
             if self.record is not None:
                 return self.record
             at_ns = max(at_ns, self.start_ns)
-            for track in self._tracks:
-                track.refresh(at_ns)
-            for request in self._requests:
-                if request.is_open:
-                    self._end_request(request, at_ns)
-                elif request.failed_ns is not None and request.phase is not None:
-                    self.timeline.end(request.phase, request.failed_ns, kind=Phase.RETRY)
+            self.conversation.checkpoint(at_ns)
+            self.conversation.end_all(at_ns)
             for phase in reversed(list(self.timeline.open)):
                 self.timeline.end(phase, at_ns)
             for inner in self._inner_open:
@@ -129,18 +119,19 @@ class CallRecorder(OpenCall):
 
     def _leave_outer(self, at_ns: int) -> None:
         outer = self.outer
-        if isinstance(outer, CallRecorder) and self in outer._inner_open:
-            del outer._inner_open[self]
-            if outer.is_open:
-                outer._adopt(self, at_ns)
+        if not isinstance(outer, CallRecorder) or self not in outer._inner_open:
+            return
+        del outer._inner_open[self]
+        if outer.is_open:
+            outer._adopt(self, at_ns)
 
     def _adopt(self, inner: CallRecorder, at_ns: int) -> None:
         """Count an inner call's stretches here as well, unless a block of ours owns them."""
         left = Inner(inner.start_ns, at_ns)
         if not inner._is_inside_block:
             left.pieces, left.tracks = pieces_so_far(inner, at_ns)
-            self._seen = self._seen or inner._seen
-        self._inner.append(left)
+            self.conversation.is_seen |= inner.conversation.is_seen
+        self.inner.append(left)
 
     # --- blocks ----------------------------------------------------------------------------
 
@@ -153,21 +144,12 @@ class CallRecorder(OpenCall):
         with self._lock:
             if self.record is not None:
                 return None
-            self._checkpoint(at_ns)
-            request = self._newest.get(key)
-            if request is not None and request.is_open and not request.follows_a_stream:
-                self._block_after(request, phase, at_ns)
+            self.conversation.checkpoint(at_ns)
+            self.conversation.block_begins(phase, at_ns, key)
             block = self.timeline.begin(phase, at_ns, parent)
             block.base = base
             self.timeline.announce(block)
             return block
-
-    def _block_after(self, request: Request, phase: Phase, at_ns: int) -> None:
-        """A delivery block may stand between two tokens; any other follows the answer."""
-        if phase.cost is not Cost.DELIVERY:
-            self._end_request(request, at_ns)
-        elif request.track is None and request.soft_end_ns is None:
-            request.soft_end_ns = at_ns
 
     @never_raises
     def open_step(
@@ -191,13 +173,45 @@ class CallRecorder(OpenCall):
         with self._lock:
             if block.end_ns is not None:
                 return
-            self._checkpoint(at_ns)
+            self.conversation.checkpoint(at_ns)
             block.error_type = error_type
             self.timeline.end(block, at_ns)
             if not block.is_detail:
-                self._base_ns = max(self._base_ns, at_ns)
+                self.conversation.block_ends(at_ns)
 
-    # --- requests --------------------------------------------------------------------------
+    # --- child processes, and what is known only afterwards --------------------------------
+
+    @never_raises
+    def open_process(self, at_ns: int, base: object = None) -> OpenPhase | None:
+        """A child process is spawned."""
+        with self._lock:
+            if self.record is not None:
+                return None
+            self.conversation.checkpoint(at_ns)
+            phase = self.timeline.begin(Phase.PROCESS_STARTUP, at_ns)
+            phase.base = base
+            self.timeline.announce(phase)
+            return phase
+
+    @never_raises
+    def close_process(self, phase: OpenPhase, at_ns: int, kind: Phase | None = None) -> None:
+        """The child is ready, or its start turns out to be something else."""
+        with self._lock:
+            self.timeline.end(phase, at_ns, kind=kind)
+            self.conversation.block_ends(at_ns)
+
+    @never_raises
+    def write_phase(
+        self, phase: Phase, start_ns: int, end_ns: int, *, token: bool = False
+    ) -> None:
+        """A phase that is known only now."""
+        with self._lock:
+            if self.record is None:
+                self.timeline.write(phase, start_ns, end_ns)
+                if token:
+                    self._stamp(ANSWER, start_ns)
+
+    # --- requests and tokens ---------------------------------------------------------------
 
     @never_raises
     def request_sent(
@@ -207,125 +221,15 @@ class CallRecorder(OpenCall):
         with self._lock:
             if self.record is not None:
                 return None
-            self.speak(at_ns)
-            request = self._issue(at_ns, key)
-            request.phase = self.timeline.begin(
-                Phase.TIME_TO_FIRST_TOKEN, at_ns, request=request.index
-            )
-            request.phase.base = base
-            self.timeline.announce(request.phase)
-            return request
-
-    def _issue(self, at_ns: int, key: Hashable) -> Request:
-        previous = self._newest.get(key)
-        if previous is not None:
-            if previous.is_open and not previous.follows_a_stream:
-                self._end_request(previous, at_ns)
-            if previous.failed_ns is not None and previous.resent_ns is None:
-                self._resend(previous, at_ns)
-        self._checkpoint(at_ns)
-        request = Request(len(self._requests), key, at_ns, next_sequence())
-        request.held_by = next((t for t in self._tracks if t.own and t.key == key), None)
-        self._requests.append(request)
-        self._newest[key] = request
-        self._seen = True
-        return request
-
-    def _resend(self, failed: Request, at_ns: int) -> None:
-        failed.resent_ns = at_ns
-        self.retries += 1
-        assert failed.failed_ns is not None
-        if failed.first_ns is not None:
-            self.timeline.write(Phase.RETRY, failed.failed_ns, at_ns, request=failed.index)
-        elif failed.phase is not None:
-            self.timeline.end(failed.phase, at_ns, kind=Phase.RETRY)
-        else:
-            self.timeline.write(
-                Phase.RETRY, failed.issued_ns, at_ns, request=failed.index, sequence=failed.sequence
-            )
-
-    def _infer(self, at_ns: int, key: Hashable, track: StreamTrack | None) -> Request:
-        """Nobody said when this request was issued: the latest instant that it can have been."""
-        request = self._issue(min(self._base_ns, at_ns), key)
-        if track is not None:
-            self._bind(request, track)
-        return request
-
-    def _bind(self, request: Request, track: StreamTrack) -> None:
-        request.track = request.held_by = track
-        self._of_track[track] = request
-
-    def speak(self, at_ns: int) -> None:
-        """Something spoke of a request: what the function itself yields are no tokens any more."""
-        if not self._spoken:
-            self._spoken = True
-            for track, request in self._of_track.items():
-                if track.own and request.is_open:
-                    track.refresh(at_ns)
-                    self._end_request(request, at_ns)
-        if isinstance(self.outer, CallRecorder) and not self._is_inside_block:
-            self.outer.speak(at_ns)
+            self._speak(at_ns)
+            return self.conversation.issue(at_ns, key, base)
 
     @never_raises
     def request_ended(self, request: Request, at_ns: int, *, failed: bool = False) -> None:
         """A request is over: its answer is complete, or it failed."""
         with self._lock:
             if self.record is None and request.is_open:
-                self._end_request(request, at_ns, failed=failed)
-
-    def _end_request(self, request: Request, at_ns: int, *, failed: bool = False) -> None:
-        self._checkpoint(at_ns)
-        end_ns = at_ns if request.soft_end_ns is None else request.soft_end_ns
-        request.ended_ns = end_ns
-        self._base_ns = max(self._base_ns, end_ns)
-        track = request.track
-        if failed:
-            request.failed_ns = at_ns
-        if track is not None and track.own:
-            track.awaiting |= NEW_REQUEST
-        if request.first_ns is not None:
-            last_ns = request.last_token_ns(end_ns)
-            if request.generation is not None:
-                self.timeline.end(request.generation, last_ns, request.held_by)
-            self._judge_report(request)
-        elif not failed:
-            self._end_without_token(request, end_ns)
-        elif request.phase is not None:
-            request.phase.phase = Phase.RETRY
-
-    def _end_without_token(self, request: Request, end_ns: int) -> None:
-        """Nothing tells first token and generation apart, unless a server did."""
-        self._judge_report(request)
-        split_ns = None
-        if request.reported is not None:
-            split_ns = generation_start(request.reported, request.issued_ns, end_ns)
-        if split_ns is None:
-            self._close_wait(request, end_ns, Phase.INFERENCE, reported=False)
-            return
-        self._close_wait(request, split_ns, Phase.TIME_TO_FIRST_TOKEN, reported=True)
-        self.timeline.write(
-            Phase.GENERATION, split_ns, end_ns, request.held_by, request=request.index,
-            origin=Origin.REPORTED,
-        )  # fmt: skip
-
-    def _judge_report(self, request: Request) -> None:
-        if request.reported is not None and request.ended_ns is not None:
-            window_ns = request.ended_ns - request.issued_ns
-            self.facts.trust(trusted=fits(request.reported, window_ns))
-
-    def _close_wait(self, request: Request, end_ns: int, kind: Phase, *, reported: bool) -> None:
-        """Close (or write) what lasts from a request's issue to its first token or its end."""
-        if request.phase is not None:
-            if reported:
-                request.phase.origin = Origin.REPORTED
-            self.timeline.end(request.phase, end_ns, request.held_by, kind=kind)
-        else:
-            self.timeline.write(
-                kind, request.issued_ns, end_ns, request.held_by, request=request.index,
-                origin=Origin.REPORTED if reported else Origin.MEASURED, sequence=request.sequence,
-            )  # fmt: skip
-
-    # --- tokens ----------------------------------------------------------------------------
+                self.conversation.end(request, at_ns, failed=failed)
 
     @never_raises
     def first_token(
@@ -338,15 +242,15 @@ class CallRecorder(OpenCall):
         with self._lock:
             if self.record is not None:
                 return None
-            request = self._addressed(key)
+            request = self.conversation.addressed(key)
             if request is None and inside_block:
                 return None
-            self.speak(at_ns)
+            self._speak(at_ns)
             if request is None:
-                request = self._infer(at_ns, key, None)
+                request = self.conversation.infer(at_ns, key)
             request.soft_end_ns = None
             self._stamp(kind, at_ns)
-            self._token(request, at_ns)
+            self.conversation.token(request, at_ns, self.context)
             return request.generation
 
     @never_raises
@@ -355,35 +259,36 @@ class CallRecorder(OpenCall):
         with self._lock:
             if self.record is not None:
                 return
-            request = self._addressed(key)
+            request = self.conversation.addressed(key)
             if request is None:
-                if inside_block or self._newest.get(key) is not None:
+                if inside_block or self.conversation.newest(key) is not None:
                     return
-                self.speak(at_ns)
-                request = self._infer(at_ns, key, None)
+                self._speak(at_ns)
+                request = self.conversation.infer(at_ns, key)
             request.soft_end_ns = None
             request.last_ns = at_ns
-            self._end_request(request, at_ns)
+            self.conversation.end(request, at_ns)
 
-    def _addressed(self, key: Hashable) -> Request | None:
-        """The open request that a mark made in this context means."""
-        request = self._newest.get(key)
-        if request is not None:
-            return request if request.is_open else None
-        return next((r for r in reversed(self._requests) if r.is_open), None)
+    def _speak(self, at_ns: int) -> None:
+        """Something spoke of a request: what the function itself yields are no tokens any more."""
+        if not self._is_spoken:
+            self._is_spoken = True
+            for request in self.conversation.requests:
+                if request.is_open and request.track is not None and request.track.own:
+                    self.conversation.end(request, at_ns)
+        self._speak_outside(at_ns)
 
-    def _token(self, request: Request, at_ns: int) -> None:
-        if request.first_ns is not None:
-            return
-        self._checkpoint(at_ns)
-        request.first_ns = at_ns
-        self._close_wait(request, at_ns, Phase.TIME_TO_FIRST_TOKEN, reported=False)
-        request.generation = self.timeline.begin(Phase.GENERATION, at_ns, request=request.index)
-        request.generation.base = self.context
-        self.timeline.announce(request.generation)
+    def _speak_outside(self, at_ns: int) -> None:
+        """What was asked in here was asked in the outer call as well, unless a block owns it."""
+        if isinstance(self.outer, CallRecorder) and not self._is_inside_block:
+            self.outer._speak(at_ns)
 
     def _stamp(self, kind: int, at_ns: int) -> None:
         self._stamps.setdefault(kind, at_ns - self.start_ns)
+
+    def first_of(self, kind: int) -> int | None:
+        """The first token of a kind, from the call's start."""
+        return self._stamps.get(kind)
 
     # --- streams ---------------------------------------------------------------------------
 
@@ -395,12 +300,12 @@ class CallRecorder(OpenCall):
                 return None
             self.facts.stream = True
             track = StreamTrack(at_ns, own=own, key=key)
-            self._tracks.append(track)
+            self.conversation.tracks.append(track)
             if not own:
-                self.speak(at_ns)
-                request = self._newest.get(key)
+                self._speak(at_ns)
+                request = self.conversation.newest(key)
                 if request is not None and request.is_open and request.track is None:
-                    self._bind(request, track)
+                    self.conversation.bind(request, track)
             return track
 
     @never_raises
@@ -419,14 +324,15 @@ class CallRecorder(OpenCall):
                 return None
             track.awaiting &= ~(kind | NEW_REQUEST)
             self._stamp(kind, at_ns)
-            if track.own and self._spoken:
+            if track.own and self._is_spoken:
                 return None
-            request = self._of_track.get(track)
+            request = self.conversation.of_track(track)
             if request is None or not request.is_open:
-                request = self._infer(at_ns, key, track)
+                self._speak_outside(at_ns)
+                request = self.conversation.infer(at_ns, key, track)
             if request.first_ns is not None:
                 return None
-            self._token(request, at_ns)
+            self.conversation.token(request, at_ns, self.context)
             return request.generation
 
     @never_raises
@@ -439,13 +345,13 @@ class CallRecorder(OpenCall):
             track.close(at_ns, reading)
             if self.record is not None:
                 return
-            request = self._of_track.get(track)
-            if request is None and reading.chunks and not (track.own and self._spoken):
-                request = self._infer(at_ns, key, track)
+            request = self.conversation.of_track(track)
+            if request is None and reading.chunks and not (track.own and self._is_spoken):
+                request = self.conversation.infer(at_ns, key, track)
             if request is not None and request.is_open:
                 if reported is not None:
-                    self._report(request, reported)
-                self._end_request(request, at_ns, failed=failed and not track.own)
+                    self.conversation.report(request, reported)
+                self.conversation.end(request, at_ns, failed=failed and not track.own)
 
     # --- what is said ----------------------------------------------------------------------
 
@@ -453,15 +359,9 @@ class CallRecorder(OpenCall):
     def report(self, times: ReportedTimes, key: Hashable = None) -> None:
         """What the server says of the newest request's times."""
         with self._lock:
-            request = self._newest.get(key)
+            request = self.conversation.newest(key)
             if request is not None and self.record is None:
-                self._report(request, times)
-
-    def _report(self, request: Request, times: ReportedTimes) -> None:
-        request.reported = times
-        self.facts.reported.update(times.raw)
-        if not request.is_open:
-            self._judge_report(request)
+                self.conversation.report(request, times)
 
     @never_raises
     def add_usage(self, usage: Usage) -> None:
@@ -474,48 +374,4 @@ class CallRecorder(OpenCall):
         """The answer did, or did not, come from a cache."""
         with self._lock:
             self.facts.cache_result = result
-            self._seen = self._seen or result == "hit"
-
-    # --- for the sums ----------------------------------------------------------------------
-
-    def _checkpoint(self, at_ns: int) -> None:
-        """Before anything divides time: how long has each running stream been held by now?"""
-        for track in self._tracks:
-            if track.read is not None:
-                track.refresh(at_ns)
-
-    @property
-    def knows_something(self) -> bool:
-        """Whether any request, token, child process or cache hit was seen."""
-        return self._seen
-
-    @property
-    def requests(self) -> list[Request]:
-        """All requests so far, in the order of their issue."""
-        return self._requests
-
-    @property
-    def tracks(self) -> list[StreamTrack]:
-        """All streams so far."""
-        return self._tracks
-
-    @property
-    def inner(self) -> list[Inner]:
-        """What the traced calls inside have left."""
-        return self._inner
-
-    def interrupted_by(
-        self, track: StreamTrack, start_ns: int, end_ns: int
-    ) -> OpenPhase | None:
-        """The phase inside which a stall of this stream lies; None: outside of all."""
-        request = self._of_track.get(track)
-        for phase in (request.generation, request.phase) if request is not None else ():
-            if phase is None or phase.end_ns is None:
-                continue
-            if phase.start_ns <= start_ns and end_ns <= phase.end_ns:
-                return phase
-        return None
-
-    def first_of(self, kind: int) -> int | None:
-        """The first token of a kind, from the call's start."""
-        return self._stamps.get(kind)
+            self.conversation.is_seen |= result == "hit"

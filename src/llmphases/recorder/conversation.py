@@ -1,0 +1,222 @@
+"""The requests of one call: when each was issued, gave its first token, ended or failed.
+
+Not locked and not guarded: the recorder, which calls this, does both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from llmphases.observers import OpenPhase
+from llmphases.phases import Cost, Origin, Phase
+from llmphases.recorder.facts import Facts
+from llmphases.recorder.reported import ReportedTimes, fits, generation_start
+from llmphases.recorder.requests import Request
+from llmphases.recorder.streams import NEW_REQUEST, StreamTrack
+from llmphases.recorder.timeline import Timeline, next_sequence
+
+
+class Conversation:
+    """All requests of a call, and the streams that their tokens come from."""
+
+    __slots__ = (
+        "_base_ns", "_facts", "_newest", "_of_track", "_timeline", "is_seen", "requests",
+        "retries", "tracks",
+    )  # fmt: skip
+
+    def __init__(self, start_ns: int, timeline: Timeline, facts: Facts) -> None:
+        self._timeline = timeline
+        self._facts = facts
+        self._base_ns = start_ns
+        self._newest: dict[Hashable, Request] = {}
+        self._of_track: dict[StreamTrack, Request] = {}
+        self.requests: list[Request] = []
+        self.tracks: list[StreamTrack] = []
+        self.retries = 0
+        self.is_seen = False
+        """Whether any request, token, child process or cache hit is known of."""
+
+    # --- issuing ---------------------------------------------------------------------------
+
+    def issue(self, at_ns: int, key: Hashable, base: object) -> Request:
+        """A request that somebody said is sent now: its wait is a live span."""
+        request = self._new(at_ns, key)
+        request.phase = self._timeline.begin(
+            Phase.TIME_TO_FIRST_TOKEN, at_ns, request=request.index
+        )
+        request.phase.base = base
+        self._timeline.announce(request.phase)
+        return request
+
+    def infer(self, at_ns: int, key: Hashable, track: StreamTrack | None = None) -> Request:
+        """A request nobody announced: issued at the latest instant that it can have been."""
+        request = self._new(min(self._base_ns, at_ns), key)
+        if track is not None:
+            self.bind(request, track)
+        return request
+
+    def bind(self, request: Request, track: StreamTrack) -> None:
+        """From now on the stream tells of this request's tokens."""
+        request.track = request.held_by = track
+        self._of_track[track] = request
+
+    def _new(self, at_ns: int, key: Hashable) -> Request:
+        previous = self._newest.get(key)
+        if previous is not None:
+            if previous.is_open and not previous.follows_a_stream:
+                self.end(previous, at_ns)
+            if previous.failed_ns is not None and previous.resent_ns is None:
+                self._resend(previous, at_ns)
+        self.checkpoint(at_ns)
+        request = Request(len(self.requests), key, at_ns, next_sequence())
+        request.held_by = next((t for t in self.tracks if t.own and t.key == key), None)
+        self.requests.append(request)
+        self._newest[key] = request
+        self.is_seen = True
+        return request
+
+    def _resend(self, failed: Request, at_ns: int) -> None:
+        """What follows a failure makes it a retry: the attempt, unless it gave tokens, and the gap."""
+        failed.resent_ns = at_ns
+        self.retries += 1
+        assert failed.failed_ns is not None
+        if failed.phase is not None and failed.phase.end_ns is None:
+            self._timeline.end(failed.phase, at_ns, kind=Phase.RETRY)
+        else:
+            start_ns = failed.issued_ns if failed.first_ns is None else failed.failed_ns
+            self._timeline.write(Phase.RETRY, start_ns, at_ns, request=failed.index)
+
+    # --- finding ---------------------------------------------------------------------------
+
+    def newest(self, key: Hashable) -> Request | None:
+        """The last request of a task or thread."""
+        return self._newest.get(key)
+
+    def of_track(self, track: StreamTrack) -> Request | None:
+        """The request that a stream tells of."""
+        return self._of_track.get(track)
+
+    def addressed(self, key: Hashable) -> Request | None:
+        """The open request that a mark made in this context means."""
+        request = self._newest.get(key)
+        if request is not None:
+            return request if request.is_open else None
+        return next((r for r in reversed(self.requests) if r.is_open), None)
+
+    # --- tokens ----------------------------------------------------------------------------
+
+    def token(self, request: Request, at_ns: int, context: object) -> None:
+        """The first token of a request ends the wait and opens the generation."""
+        if request.first_ns is not None:
+            return
+        self.checkpoint(at_ns)
+        request.first_ns = at_ns
+        self._close_wait(request, at_ns, Phase.TIME_TO_FIRST_TOKEN, Origin.MEASURED)
+        generation = self._timeline.begin(Phase.GENERATION, at_ns, request=request.index)
+        generation.base = context
+        request.generation = generation
+        self._timeline.announce(generation)
+
+    # --- ending ----------------------------------------------------------------------------
+
+    def block_begins(self, phase: Phase, at_ns: int, key: Hashable) -> None:
+        """A block follows the answer that the same context had asked for.
+
+        A delivery block may stand between two tokens, so it ends a request only if no more come.
+        """
+        request = self._newest.get(key)
+        if request is None or not request.is_open or request.follows_a_stream:
+            return
+        if phase.cost is not Cost.DELIVERY:
+            self.end(request, at_ns)
+        elif request.track is None and request.soft_end_ns is None:
+            request.soft_end_ns = at_ns
+
+    def block_ends(self, at_ns: int) -> None:
+        """What is asked next was not asked before this."""
+        self._base_ns = max(self._base_ns, at_ns)
+
+    def end(self, request: Request, at_ns: int, *, failed: bool = False) -> None:
+        """The request's answer is complete, or it failed."""
+        self.checkpoint(at_ns)
+        end_ns = at_ns if request.soft_end_ns is None else request.soft_end_ns
+        request.ended_ns = end_ns
+        self._base_ns = max(self._base_ns, end_ns)
+        if failed:
+            request.failed_ns = at_ns
+        if request.track is not None and request.track.own:
+            request.track.awaiting |= NEW_REQUEST
+        if request.first_ns is not None:
+            last_ns = request.last_token_ns(end_ns)
+            if request.generation is not None:
+                self._timeline.end(request.generation, last_ns, request.held_by)
+            self._judge(request)
+        elif not failed:
+            self._end_without_token(request, end_ns)
+
+    def end_all(self, at_ns: int) -> None:
+        """The call is over, and so is every request; a failure that nothing followed stays one."""
+        for request in self.requests:
+            if request.is_open:
+                self.end(request, at_ns)
+            elif request.failed_ns is not None and request.first_ns is None:
+                self._close_wait(request, request.failed_ns, Phase.RETRY, Origin.MEASURED)
+
+    def _end_without_token(self, request: Request, end_ns: int) -> None:
+        """Nothing tells first token and generation apart, unless a server did."""
+        self._judge(request)
+        split_ns = None
+        if request.reported is not None:
+            split_ns = generation_start(request.reported, request.issued_ns, end_ns)
+        if split_ns is None:
+            self._close_wait(request, end_ns, Phase.INFERENCE, Origin.MEASURED)
+            return
+        self._close_wait(request, split_ns, Phase.TIME_TO_FIRST_TOKEN, Origin.REPORTED)
+        self._timeline.write(
+            Phase.GENERATION, split_ns, end_ns, request.held_by, request=request.index,
+            origin=Origin.REPORTED,
+        )  # fmt: skip
+
+    def _close_wait(self, request: Request, end_ns: int, kind: Phase, origin: Origin) -> None:
+        """Close (or write) what lasts from a request's issue to its first token or its end."""
+        if request.phase is None:
+            if request.resent_ns is None:
+                self._timeline.write(
+                    kind, request.issued_ns, end_ns, request.held_by, request=request.index,
+                    origin=origin, sequence=request.sequence,
+                )  # fmt: skip
+            return
+        request.phase.origin = origin
+        self._timeline.end(request.phase, end_ns, request.held_by, kind=kind)
+
+    # --- what servers say ------------------------------------------------------------------
+
+    def report(self, request: Request, times: ReportedTimes) -> None:
+        """Keep what the server says of a request's times; it is judged at the request's end."""
+        request.reported = times
+        self._facts.reported.update(times.raw)
+        if not request.is_open:
+            self._judge(request)
+
+    def _judge(self, request: Request) -> None:
+        if request.reported is not None and request.ended_ns is not None:
+            window_ns = request.ended_ns - request.issued_ns
+            self._facts.trust(trusted=fits(request.reported, window_ns))
+
+    # --- for the sums ----------------------------------------------------------------------
+
+    def checkpoint(self, at_ns: int) -> None:
+        """Before anything divides time: how long has each running stream been held by now?"""
+        for track in self.tracks:
+            if track.read is not None:
+                track.refresh(at_ns)
+
+    def interrupted_by(self, track: StreamTrack, start_ns: int, end_ns: int) -> OpenPhase | None:
+        """The phase inside which a stall of this stream lies; None: outside of all."""
+        request = self._of_track.get(track)
+        for phase in (request.generation, request.phase) if request is not None else ():
+            if phase is None or phase.end_ns is None:
+                continue
+            if phase.start_ns <= start_ns and end_ns <= phase.end_ns:
+                return phase
+        return None

@@ -6,10 +6,13 @@ llmphases report llmphases-traces.jsonl
 
 from __future__ import annotations
 
+from typing import Any
+
 import llmphases
 from llmphases import post_processing, prompt_build, retrieval, traced_llm_call, traced_stream
 from llmphases.testing import fake_llm
 
+MODEL = fake_llm(time_to_first_token_s=0.3, per_token_s=0.02, tokens=20)
 DOCUMENTS = {"boxes": "A box is four numbers.", "segments": "A segment is a part of a video."}
 
 
@@ -25,10 +28,14 @@ def answer(question: str) -> str:
     documents = search(question)
     with prompt_build():
         prompt = "\n".join([*documents, question])
-    stream = traced_stream(fake_llm(prompt, first_token_s=0.3, tokens=20, gap_s=0.02))
-    text = "".join(stream)
+    text = "".join(map(text_of, traced_stream(MODEL.stream(prompt))))
     with post_processing():
         return text.strip().capitalize()
+
+
+def text_of(chunk: Any) -> str:
+    """What a chunk of OpenAI's chat API adds to the answer."""
+    return "".join(choice["delta"].get("content") or "" for choice in chunk["choices"])
 
 
 if __name__ == "__main__":

@@ -6,9 +6,13 @@ llmphases report llmphases-traces.jsonl
 
 from __future__ import annotations
 
+from typing import Any
+
 import llmphases
 from llmphases import llm_call, llm_job
 from llmphases.testing import fake_llm
+
+MODEL = fake_llm(time_to_first_token_s=0.25, per_token_s=0.01, tokens=3)
 
 
 def place_boxes(segment: int) -> str:
@@ -16,13 +20,17 @@ def place_boxes(segment: int) -> str:
     with llm_call("place_boxes", model="stand-in") as call:
         call.units(1)
         call.request_sent()
-        text = ""
-        for piece in fake_llm(f"segment {segment}", first_token_s=0.25, tokens=3, gap_s=0.01):
-            call.first_token()
-            text += piece
+        for chunk in MODEL.stream(f"segment {segment}"):
+            if has_text(chunk):
+                call.first_token()
         call.last_token()
-        call.usage(output_tokens=3)
-    return text
+        call.usage(chunk)
+    return f"box {segment}"
+
+
+def has_text(chunk: Any) -> bool:
+    """Whether a chunk of OpenAI's chat API brings a piece of the answer."""
+    return any(choice["delta"].get("content") for choice in chunk["choices"])
 
 
 if __name__ == "__main__":

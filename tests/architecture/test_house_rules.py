@@ -12,13 +12,22 @@ from llmphases import conventions
 
 MODULES = pytest.mark.parametrize("module", modules(), ids=lambda module: module.name)
 
-SWALLOWS: dict[str, tuple[int, str]] = {}
+SWALLOWS: dict[str, tuple[int, str]] = {
+    "capture/drivers.py": (
+        4,
+        # sync and async, two each
+        "around `yield`, to throw it into the source; around a chunk's rule, a guard costs a call",
+    ),
+}
 """How many handlers a module other than observers.py may have that end an error, and why."""
 
 LONG_MODULES: dict[str, str] = {
     "observers.py": "one contract of eight events, and the same eight again in the fan-out",
 }
-LONG_FUNCTIONS: dict[str, str] = {}
+LONG_FUNCTIONS: dict[str, str] = {
+    "capture/drivers.py:_drive": "one loop; a function in it would cost a call per chunk",
+    "capture/drivers.py:_drive_async": "the same, for async generators",
+}
 """`module:function` -> why it may have more than 40 lines."""
 
 LONGEST_MODULE = 300
@@ -127,13 +136,14 @@ def test_names_of_attributes_and_metrics_come_from_conventions(module):
     known = {value for value in known if "." in value and " " not in value}
     spoken = docstrings(module.tree)
     dotted = {one.dotted for one in modules()}
+    packages = {f"{name}." for name in dotted if name != "llmphases"}
     typed_twice = [
         f"line {node.lineno}: {node.value!r}"
         for node in ast.walk(module.tree)
         if isinstance(node, ast.Constant)
         and isinstance(node.value, str)
         and id(node) not in spoken
-        and node.value not in dotted
+        and node.value not in dotted | packages
         and (
             node.value in known - {conventions.DEFAULT_FILE}
             or (node.value.startswith(("llmphases.", "gen_ai.")) and " " not in node.value)

@@ -5,18 +5,25 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import llmphases
 from llmphases import conventions
 from llmphases.calls import Ended
 from llmphases.conventions import Metric, cost_duration, phase_duration
 from llmphases.phases import MEANING, Cost
 
 ROOT = Path(__file__).parents[1]
-DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "phases.md", ROOT / "docs" / "attributes.md")
+DOCUMENTS = (
+    ROOT / "README.md",
+    ROOT / "docs" / "phases.md",
+    ROOT / "docs" / "attributes.md",
+    ROOT / "docs" / "api.md",
+)
 _MARKED = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 _CALL = "call"
@@ -131,7 +138,17 @@ def settings() -> Iterable[str]:
         yield f"| `{name}` | {effect} |"
 
 
+def api() -> Iterable[str]:
+    """One row per public name."""
+    yield "| name | what it is |"
+    yield "| --- | --- |"
+    for name in llmphases.__all__:
+        described = inspect.getdoc(getattr(llmphases, name)) or ""
+        yield f"| `{name}` | {' '.join(described.split(chr(10) * 2)[0].split())} |"
+
+
 TABLES: dict[str, Callable[[], Iterable[str]]] = {
+    "api": api,
     "phases": phases,
     "attributes": attributes,
     "metrics": metrics,

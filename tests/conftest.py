@@ -11,6 +11,7 @@ import pytest
 from lab.llama import llama_server
 from lab.sse_server import SseServer
 from llmphases import observers
+from llmphases.capture import current
 
 __all__ = ["llama_server"]
 
@@ -36,6 +37,14 @@ def _nothing_said_yet() -> Iterator[None]:
     observers.forget_complaints()
     yield
     observers.forget_complaints()
+
+
+@pytest.fixture(autouse=True)
+def _wired_anew() -> Iterator[None]:
+    """The usual wiring, made when first needed; whatever a test put there is gone after it."""
+    current.wire(None)
+    yield
+    current.wire(None)
 
 
 @pytest.fixture(scope="session")

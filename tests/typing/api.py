@@ -8,8 +8,22 @@ from typing import assert_type
 
 import llmphases
 from llmphases import (
+    ArgumentError,
     Call,
+    ConfigurationError,
+    Cost,
+    Detail,
+    Ended,
+    LlmCall,
+    LlmJob,
     LlmphasesError,
+    Observer,
+    Origin,
+    Phase,
+    RecordError,
+    Stretch,
+    UnreadableSourceError,
+    Usage,
     cache_lookup,
     call_of,
     current_call,
@@ -149,8 +163,33 @@ def jobs() -> None:
         list(job.map(plain, ["a"]))
 
 
+def records(call: Call) -> None:
+    assert_type(call.exclusive_ns.get(Phase.GENERATION), int | None)
+    assert_type(call.cost_ns(Cost.FIXED), int)
+    assert_type(call.usage, Usage | None)
+    assert_type(call.ended, Ended | None)
+    assert_type(call.stretches, tuple[Stretch, ...])
+    assert_type(call.details, tuple[Detail, ...])
+    assert_type(call.stretches[0].origin, Origin)
+
+
+class Printing(Observer):
+    """An observer of a user's own hears only of what it asks for."""
+
+    def flush(self) -> None:
+        print("flushed")
+
+
+def handles(call: LlmCall, job: LlmJob) -> None:
+    assert_type(call.record, Call | None)
+    assert_type(job.name, str)
+
+
 def errors() -> None:
     try:
         llmphases.configure(endpoint="nonsense")
+        Call.from_json("nonsense")
+    except (ArgumentError, ConfigurationError, RecordError, UnreadableSourceError) as error:
+        print(error)
     except LlmphasesError as error:
         print(error)

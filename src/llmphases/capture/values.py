@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import enum
+import os
 import re
-from pathlib import PurePath
 from typing import Any
 
 from llmphases.calls import AttributeValue, Scalar
@@ -42,13 +40,20 @@ def _clean_scalar(value: Any) -> Scalar | None:
         return value
     if isinstance(value, int):
         return int(value) if _INT_MIN <= value <= _INT_MAX else None
-    if isinstance(value, decimal.Decimal):
+    if isinstance(value, os.PathLike):
+        path = os.fspath(value)
+        return clean_text(path) if isinstance(path, str) else None
+    return _clean_by_module(value)
+
+
+def _clean_by_module(value: Any) -> Scalar | None:
+    """Kinds told by their module's name: importing those modules takes longer than all of ours."""
+    module = type(value).__module__
+    if module in {"decimal", "_decimal", "_pydecimal"} and hasattr(value, "as_tuple"):
         return float(value)
-    if isinstance(value, (datetime.date, datetime.time)):
-        return value.isoformat()
-    if isinstance(value, PurePath):
-        return clean_text(str(value))
-    if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0:
+    if module == "datetime" and hasattr(value, "isoformat"):
+        return clean_text(value.isoformat())
+    if module == "numpy" and getattr(value, "ndim", 1) == 0:
         return _clean_scalar(value.item())
     return None
 

@@ -12,6 +12,7 @@ from llmphases.calls import Call, Usage
 from llmphases.phases import Cost, Phase
 
 K = TypeVar("K")
+_Paid = dict[Cost, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +96,7 @@ def _longest_first(group: Group) -> tuple[int, str]:
 def _group(name: str | None, timed: Sequence[Call], counted: Sequence[Call]) -> Group:
     """Times from some calls, counts of requests and tokens from some (perhaps more)."""
     error_types = Counter(c.error_type for c in timed if c.error_type is not None)
+    paid = [_paid(call) for call in timed]
     rates = sorted(rate for c in counted if (rate := c.tokens_per_second) is not None)
     return Group(
         name=name,
@@ -104,8 +106,8 @@ def _group(name: str | None, timed: Sequence[Call], counted: Sequence[Call]) -> 
         error_types=dict(error_types.most_common()),
         duration=statistics(c.duration_ns for c in timed),
         time_to_first_token=_over_known(c.first_token_ns for c in timed),
-        costs=_costs(timed),
-        share=_share(timed),
+        costs=_costs(paid),
+        share=_share(paid),
         phases=_phases(timed),
         unattributed=_unattributed(timed),
         queued=_over_known(c.queued_ns for c in timed),
@@ -121,8 +123,8 @@ def _over_known(durations_ns: Iterable[int | None]) -> Statistics | None:
     return statistics(ns for ns in durations_ns if ns is not None)
 
 
-def _costs(calls: Sequence[Call]) -> dict[Cost, Statistics]:
-    return _known({cost: statistics(c.cost_ns(cost) for c in calls) for cost in Cost})
+def _costs(paid: Sequence[_Paid]) -> dict[Cost, Statistics]:
+    return _known({cost: statistics(costs[cost] for costs in paid) for cost in Cost})
 
 
 def _phases(calls: Sequence[Call]) -> dict[Phase, Statistics]:
@@ -145,12 +147,26 @@ def _known(found: Mapping[K, Statistics | None]) -> dict[K, Statistics]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _share(calls: Sequence[Call]) -> Share | None:
-    told_apart = [c for c in calls if c.fixed_share is not None]
+def _share(paid: Sequence[_Paid]) -> Share | None:
+    told_apart = [costs for costs in paid if _can_be_told_apart(costs)]
     if not told_apart:
         return None
     return Share(
         calls=len(told_apart),
-        fixed_ns=sum(c.cost_ns(Cost.FIXED) for c in told_apart),
-        generation_ns=sum(c.cost_ns(Cost.GENERATION) for c in told_apart),
+        fixed_ns=sum(costs[Cost.FIXED] for costs in told_apart),
+        generation_ns=sum(costs[Cost.GENERATION] for costs in told_apart),
     )
+
+
+def _can_be_told_apart(costs: _Paid) -> bool:
+    """As `Call.fixed_share` has it, from costs that are summed up already."""
+    return costs[Cost.UNSPLIT] == 0 < costs[Cost.FIXED] + costs[Cost.GENERATION]
+
+
+def _paid(call: Call) -> _Paid:
+    """What one call pays in each bucket, in one pass over its phases."""
+    costs = dict.fromkeys(Cost, 0)
+    costs[call.unattributed_cost] = call.unattributed_ns
+    for phase, ns in call.exclusive_ns.items():
+        costs[phase.cost] += ns
+    return costs

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -170,6 +170,8 @@ def _add(pieces: _Pieces, span: SpanRecord, depth: int, call_start_ns: int) -> N
     (pieces.stalls if attributes.get(STALL) else pieces.stretches).append((depth, stretch))
 
 
-def _in_order(pieces: Iterable[tuple[int, Piece]]) -> tuple[Piece, ...]:
+def _in_order(pieces: Sequence[tuple[int, Piece]]) -> tuple[Piece, ...]:
+    if not pieces:
+        return ()
     in_order = sorted(pieces, key=lambda p: (p[1].start_ns, p[1].end_ns, p[0]))
     return tuple(piece for _, piece in in_order)

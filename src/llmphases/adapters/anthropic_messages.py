@@ -54,16 +54,16 @@ def _kind(event: Any) -> int:
     return NOT_A_TOKEN
 
 
-def _kind_of_dict(event: dict[str, Any]) -> int:
+def _kind_of_dict(event: Any) -> int:
     try:
-        kind = event["type"]
+        kind = event.get("type")
         if kind == "content_block_delta":
-            delta = event["delta"]
-            if delta["type"] == "text_delta":
-                return ANSWER if delta["text"] else NOT_A_TOKEN
+            delta = event.get("delta")
+            if delta.get("type") == "text_delta":
+                return ANSWER if delta.get("text") else NOT_A_TOKEN
             return _of_delta(delta)
         if kind == "content_block_start":
-            return _of_block(event["content_block"])
+            return _of_block(event.get("content_block"))
     except ODD:
         pass
     return NOT_A_TOKEN

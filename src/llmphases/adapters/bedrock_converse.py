@@ -31,7 +31,7 @@ _EVENTS = frozenset(
 
 def _kind(event: dict[str, Any]) -> int:
     try:
-        delta = event["contentBlockDelta"]["delta"]
+        delta = read(event.get("contentBlockDelta"), "delta")
         if has_text(read(delta, "text")) or has_text(read(read(delta, "toolUse"), "input")):
             return ANSWER
         thought = read(delta, "reasoningContent")

@@ -43,10 +43,11 @@ def kind(chunk: Any) -> int:
     return _any_choice(chunk)
 
 
-def kind_of_dict(chunk: dict[str, Any]) -> int:
+def kind_of_dict(chunk: Any) -> int:
     """What the JSON of a chunk holds."""
     try:
-        content = chunk["choices"][0]["delta"]["content"]
+        # `get` all the way: a dict that fills itself must not be filled by being looked at.
+        content = chunk.get("choices")[0].get("delta").get("content")
         if content and type(content) is str:
             return ANSWER
     except ODD:

@@ -107,7 +107,7 @@ def said_by(provider: str, facts: Callable[[Any], Facts | None]) -> Callable[[An
 
 
 # As descriptors, since a metaclass may answer the ordinary attributes with code of its own.
-mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+_mro_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _module_of: Callable[[type], object] = type.__dict__["__module__"].__get__
 _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 
@@ -122,7 +122,7 @@ def named(*patterns: str) -> Callable[[Any], bool]:
     def matches(chunk: Any) -> bool:
         return any(
             fnmatchcase(name, pattern)
-            for name in map(_full_name, mro_of(type(chunk)))
+            for name in map(_full_name, _mro_of(type(chunk)))
             for pattern in patterns
         )
 
@@ -139,7 +139,7 @@ def _full_name(kind: type) -> str:
 
 def is_dict(chunk: Any) -> bool:
     """Whether a chunk is a dict, asked of its type alone."""
-    return dict in mro_of(type(chunk))
+    return issubclass(type(chunk), dict)
 
 
 def read(source: Any, name: str) -> Any:

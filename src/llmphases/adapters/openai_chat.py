@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from llmphases.adapters import choices
-from llmphases.adapters.contract import ChunkShape, Facts, named, read
+from llmphases.adapters.contract import NOT_A_TOKEN, ODD, ChunkShape, Facts, named, read
 
 OPENAI_CHAT = ChunkShape(
     name="openai_chat",
@@ -30,7 +30,11 @@ OPENAI_CHAT_DICT = ChunkShape(
 
 
 def _kind_of_event(event: Any) -> int:
-    return choices.kind(read(event, "chunk"))
+    try:
+        chunk = event.chunk
+    except ODD:
+        return NOT_A_TOKEN
+    return choices.kind(chunk)
 
 
 def _facts_of_event(event: Any) -> Facts | None:

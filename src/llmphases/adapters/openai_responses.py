@@ -45,9 +45,9 @@ def _kind(event: Any) -> int:
     return NOT_A_TOKEN
 
 
-def _kind_of_dict(event: dict[str, Any]) -> int:
+def _kind_of_dict(event: Any) -> int:
     try:
-        kind = _KINDS.get(event["type"])
+        kind = _KINDS.get(event.get("type"))
         if kind and event.get("delta"):
             return kind
     except ODD:

@@ -12,7 +12,6 @@ from llmphases.adapters.contract import (
     ODD,
     ChunkShape,
     Facts,
-    mro_of,
 )
 from llmphases.adapters.dicts import shape_of_dict
 from llmphases.adapters.plain_dicts import PLAIN_DICT
@@ -26,10 +25,7 @@ _LINE_END = re.compile(r"\r\n|\r|\n")  # not splitlines: JSON may hold U+2028 as
 
 def is_text(chunk: Any) -> bool:
     """Whether a chunk is a str, bytes or bytearray, asked of its type alone."""
-    return not _TEXTUAL.isdisjoint(mro_of(type(chunk)))
-
-
-_TEXTUAL = frozenset({str, bytes, bytearray})
+    return issubclass(type(chunk), (str, bytes, bytearray))
 
 
 def is_wire(chunk: str | bytes | bytearray) -> bool:

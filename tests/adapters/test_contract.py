@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from llmphases.adapters.contract import Facts, ReportedTimes, fields_of, named, read
+from llmphases.adapters.contract import Facts, fields_of, named, read
 from llmphases.calls import Usage
+from llmphases.recorder.reported import ReportedTimes
 
 
 def test_later_usage_replaces_earlier_field_by_field():

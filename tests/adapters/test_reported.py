@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmphases.adapters.contract import ReportedTimes
 from llmphases.adapters.reported import reported_of
+from llmphases.recorder.reported import ReportedTimes
 
 
 @pytest.mark.parametrize(

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
-from llmphases.calls import Scalar, Usage
+from llmphases.calls import Usage
+from llmphases.recorder.reported import ReportedTimes
 
 # Plain integers and no enum: one of them is returned for every chunk of every stream.
 NOT_A_TOKEN = 0
@@ -19,19 +20,6 @@ REASONING = 2
 
 ODD = (AttributeError, LookupError, TypeError, ValueError, RuntimeError)
 """What reading a chunk that is not as documented may raise; met where the chunk is read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportedTimes:
-    """What a server says about its own time, in nanoseconds; None where it does not say."""
-
-    queue_ns: int | None = None
-    """Before the prompt was read: waiting in line, or loading the model."""
-    prefill_ns: int | None = None
-    """Reading the prompt."""
-    generation_ns: int | None = None
-    raw: Mapping[str, Scalar] = field(default_factory=dict)
-    """All of it under the vendor's own names, in the vendor's own units."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from llmphases.adapters.contract import ODD, ReportedTimes, fields_of
+from llmphases.adapters.contract import ODD, fields_of
 from llmphases.calls import Scalar
+from llmphases.recorder.reported import ReportedTimes
 
 _SECOND, _MILLISECOND, _NANOSECOND = 1_000_000_000, 1_000_000, 1
 _LARGEST = 2**63 - 1  # as for counts: nothing an exporter could not write
@@ -16,7 +17,10 @@ _LONGEST_TEXT = 32  # a number that was written as text, never a sentence
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Report:
-    """Where one vendor puts its times: in the chunk itself, in its `root`, or `inner` to that."""
+    """Where one vendor puts its times: in the chunk itself, in its `root`, or `inner` to that.
+
+    `queue` is all before the prompt is read: waiting in line, or loading the model.
+    """
 
     told_by: str
     """The name that must be there for the report to be this vendor's."""

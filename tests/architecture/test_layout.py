@@ -23,6 +23,24 @@ ELSEWHERE = {
 }
 """Folders of tests that mirror no folder of the package."""
 
+TESTED_THROUGH = {
+    **dict.fromkeys(
+        (
+            "recorder/children.py",
+            "recorder/closing.py",
+            "recorder/conversation.py",
+            "recorder/facts.py",
+            "recorder/ledger.py",
+            "recorder/reported.py",
+            "recorder/requests.py",
+            "recorder/streams.py",
+            "recorder/timeline.py",
+        ),
+        "recorder/test_recorder.py",
+    ),
+}
+"""Parts that mean something only together -> the tests of the whole. Here: one state machine."""
+
 BEHAVIOUR = [
     module
     for module in modules()
@@ -42,6 +60,9 @@ def test_each_module_has_its_test_file(module):
     folder = (TESTS / module.name).parent
     stem = module.path.stem.strip("_")
     found = [*folder.glob(f"test_{stem}.py"), *folder.glob(f"test_{stem}_*.py")]
+    if module.name in TESTED_THROUGH:
+        found.append(TESTS / TESTED_THROUGH[module.name])
+        assert found[-1].exists()
     assert found, f"expected {(folder / f'test_{stem}.py').relative_to(ROOT)}"
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import importlib.util
 import os
 from collections.abc import Iterator
+from pathlib import Path
 
 import hypothesis
 import pytest
@@ -19,6 +22,38 @@ __all__ = ["llama_server"]
 hypothesis.settings.register_profile("here", deadline=None, print_blob=True)
 hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
+
+OF_THE_FULL_SUITE = {
+    "anthropic", "fastapi", "google", "groq", "httpx", "httpx2", "langchain_core", "mistralai",
+    "ollama", "openai", "tenacity", "xllamacpp",
+}  # fmt: skip
+"""What the extra `dev` installs and `test` does not."""
+
+
+def _absent_imports(path: Path) -> set[str]:
+    tree = ast.parse(path.read_text("utf-8"))
+    names = [
+        alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
+    ]
+    names += [node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module]
+    wanted = {name.split(".")[0] for name in names} & OF_THE_FULL_SUITE
+    return {name for name in wanted if importlib.util.find_spec(name) is None}
+
+
+# Test files about an SDK import it at their top; without it there is nothing in them to run.
+_LEFT_OUT = {
+    str(path): absent
+    for path in sorted(Path(__file__).parent.rglob("test_*.py"))
+    if (absent := _absent_imports(path))
+}
+collect_ignore = list(_LEFT_OUT)
+
+
+def pytest_report_header() -> list[str]:
+    """Say what is left out, and why."""
+    absent = sorted(set().union(*_LEFT_OUT.values()))
+    return [f"left out: {len(_LEFT_OUT)} files, for want of {', '.join(absent)}"] * bool(absent)
+
 
 _SETTINGS = ("OTEL_", "LLMPHASES_", "TRACEPARENT", "TRACESTATE", "NO_COLOR", "FORCE_COLOR")
 

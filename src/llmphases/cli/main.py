@@ -13,6 +13,8 @@ from llmphases.cli.exits import INTERRUPTED, OK, UNUSABLE
 from llmphases.errors import LlmphasesError
 
 COMMANDS = {
+    "demo": "the story of fixed cost, in 8 seconds, against a built-in model",
+    "doctor": "what is configured, whether it works, and what to do next",
     "report": "show where the time of recorded calls went",
 }
 """Each command and what it does. The module of that name in this package has

@@ -1,0 +1,183 @@
+"""`llmphases doctor`: what is configured, does it work, and what to do next."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import platform
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from llmphases import __version__, flush, llm_call, step
+from llmphases.cli.exits import FOUND, OK
+from llmphases.cli.terminal import write
+from llmphases.conventions import DEFAULT_FILE, ENV_DISABLED, ENV_FILE, ENV_LOG
+from llmphases.errors import ConfigurationError
+
+_EXAMPLES = """\
+examples:
+  llmphases doctor
+  OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 llmphases doctor
+  llmphases doctor --endpoint http://localhost:4318 --json
+
+Sends one span, named llmphases_doctor, to where your programs would send theirs.
+Exit status: 0 all is well, 1 something is not.
+"""
+_PACKAGES = ("opentelemetry-sdk", "opentelemetry-exporter-otlp", "wrapt", "psutil")
+_EXTRAS = ("rich", "msgspec")
+_SECRET_WORDS = ("HEADERS", "KEY", "CERTIFICATE", "TOKEN")
+_PATIENCE_S = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing looked at. `ok` is None where it is neither good nor bad."""
+
+    about: str
+    ok: bool | None
+    text: str
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """What the command can be told."""
+    parser.epilog = _EXAMPLES
+    parser.add_argument("--endpoint", metavar="URL", help="try this OTLP endpoint instead")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Look at everything, print it, and say what to do."""
+    findings = [*_environment(), *_sending(args.endpoint)]
+    advice = _advice(findings)
+    if args.json:
+        told = [{"about": f.about, "ok": f.ok, "text": f.text} for f in findings]
+        write(json.dumps({"findings": told, "next": advice}, indent=2))
+    else:
+        marks = {True: "ok  ", False: "FAIL", None: "    "}
+        lines = [f"{marks[f.ok]} {f.about:<28} {f.text}" for f in findings]
+        write("\n".join([*lines, "", *advice]))
+    return FOUND if any(f.ok is False for f in findings) else OK
+
+
+def _environment() -> Iterator[Finding]:
+    yield Finding("llmphases", None, f"{__version__}, Python {platform.python_version()}")
+    for package in _PACKAGES:
+        found = _version(package)
+        yield Finding(package, found is not None, found or "is not installed: pip install llmphases")
+    missing = [name for name in _EXTRAS if _version(name) is None]
+    if missing:
+        names = " and ".join(missing)
+        yield Finding("extra cli", None, f"without {names}: pip install 'llmphases[cli]'")
+    for name in sorted(os.environ):
+        if name.startswith("OTEL_") or name in {ENV_DISABLED, ENV_LOG, ENV_FILE}:
+            yield Finding(name, None, _shown(name, os.environ[name]))
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _shown(name: str, value: str) -> str:
+    from llmphases.capture.values import clean_text  # noqa: PLC0415  # only here
+
+    return "is set" if any(word in name for word in _SECRET_WORDS) else clean_text(value)
+
+
+def _sending(endpoint: str | None) -> Iterator[Finding]:
+    """Set up as a program would, send one call, and see whether it arrived."""
+    from llmphases import configure  # noqa: PLC0415  # loads the SDK
+
+    try:
+        unheard = list(_unheard(endpoint))
+        if unheard:
+            yield from unheard
+            return
+        made = configure(endpoint=endpoint, service_name="llmphases-doctor", say=_nothing)
+    except ConfigurationError as error:
+        yield Finding("settings", False, str(error))
+        return
+    if made.is_disabled:
+        yield Finding("settings", False, "OTEL_SDK_DISABLED or LLMPHASES_DISABLED is set")
+        return
+    protocol = f" ({made.traces_protocol})" if made.traces_protocol else ""
+    yield Finding("traces go to", bool(made.traces), _listed(made.traces) + protocol)
+    yield Finding("metrics go to", None, _listed(made.metrics))
+    if made.traces:
+        heard = _Heard()
+        logger = logging.getLogger("llmphases")
+        logger.addHandler(heard)
+        logger.propagate = False
+        with llm_call("llmphases_doctor"), step("a_test_span"):
+            pass
+        arrived = flush(_PATIENCE_S)
+        logger.removeHandler(heard)
+        logger.propagate = True
+        why = "; ".join(heard.lines) or "no answer in time"
+        yield Finding("a test span", arrived, "arrived" if arrived else why)
+
+
+def _unheard(endpoint: str | None) -> Iterator[Finding]:
+    """The places for traces where nobody listens."""
+    from llmphases.otel.destinations import Asked, plan  # noqa: PLC0415  # only here
+
+    for to in plan(Asked(endpoint=endpoint), os.environ).traces:
+        address = urlsplit(to.endpoint if "//" in to.endpoint else f"//{to.endpoint}")
+        if to.kind != "otlp" or address.hostname is None:
+            continue
+        port = address.port or (443 if address.scheme == "https" else 80)
+        try:
+            socket.create_connection((address.hostname, port), timeout=_PATIENCE_S).close()
+        except OSError as error:
+            why = error.strerror or str(error)
+            yield Finding("traces go to", None, str(to))
+            yield Finding("somebody listens there", False, f"{address.hostname}:{port}: {why}")
+
+
+def _nothing(line: str) -> None:
+    """`doctor` says itself where the data goes."""
+
+
+class _Heard(logging.Handler):
+    """Keeps what is complained about."""
+
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.lines: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.lines.append(record.getMessage().removeprefix("llmphases: "))
+
+
+def _listed(places: tuple[str, ...]) -> str:
+    return " and ".join(places) or "nowhere"
+
+
+def _advice(findings: list[Finding]) -> list[str]:
+    """What to do next, in a sentence or two."""
+    failed = {f.about for f in findings if f.ok is False}
+    traces = next((f.text for f in findings if f.about == "traces go to"), "")
+    if "settings" in failed:
+        return ["Correct the setting named above and run this again."]
+    if failed & {"a test span", "somebody listens there"}:
+        return [
+            "Start what should listen there (for Jaeger, port 4318), or unset the",
+            f"OTEL_EXPORTER_OTLP_* variables: traces then go to the file {DEFAULT_FILE}.",
+        ]
+    if failed:
+        return ["Install what is missing and run this again."]
+    if traces.endswith(".jsonl") or Path(traces).is_file():
+        return [
+            "Put @traced_llm_call on a function and llmphases.configure() at your program's",
+            "start, run it here, then: llmphases report",
+        ]
+    return [f"All is well: look for the service llmphases-doctor at {traces.split(' ')[0]}."]
+

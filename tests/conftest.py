@@ -49,10 +49,11 @@ _LEFT_OUT = {
 collect_ignore = list(_LEFT_OUT)
 
 
-def pytest_report_header() -> list[str]:
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Say what is left out, and why."""
-    absent = sorted(set().union(*_LEFT_OUT.values()))
-    return [f"left out: {len(_LEFT_OUT)} files, for want of {', '.join(absent)}"] * bool(absent)
+    if _LEFT_OUT:
+        absent = ", ".join(sorted(set().union(*_LEFT_OUT.values())))
+        terminalreporter.write_line(f"LEFT OUT {len(_LEFT_OUT)} files, for want of {absent}")
 
 
 _SETTINGS = ("OTEL_", "LLMPHASES_", "TRACEPARENT", "TRACESTATE", "NO_COLOR", "FORCE_COLOR")

@@ -1,8 +1,8 @@
 """For tests, yours and ours: a clock that stands still, an observer that keeps, a model that talks.
 
-    with recorded_calls() as calls:
-        place_boxes(segment)
-    assert calls[0].fixed_share < 0.5
+with recorded_calls() as calls:
+    place_boxes(segment)
+assert calls[0].fixed_share < 0.5
 """
 
 from __future__ import annotations
@@ -22,7 +22,9 @@ from llmphases.wiring import wiring_with
 class FakeClock:
     """A clock that moves only when told. Starts at 1,000 s, and at a round date on the wall."""
 
-    def __init__(self, start_ns: int = 1_000_000_000_000, wall_ns: int = 1_800_000_000 * 10**9):
+    def __init__(
+        self, start_ns: int = 1_000_000_000_000, wall_ns: int = 1_800_000_000_000_000_000
+    ) -> None:
         self._now_ns = start_ns
         self._offset_ns = wall_ns - start_ns
 
@@ -107,8 +109,9 @@ def recorded_calls(clock: FakeClock | None = None) -> Iterator[list[Call]]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FakeLLM:
-    """A stand-in model with stated delays, in seconds; its chunks are those of OpenAI's chat API,
-    as dicts.
+    """A stand-in model with stated delays, in seconds.
+
+    Its chunks are those of OpenAI's chat API, as dicts.
     """
 
     time_to_first_token_s: float = 0.3

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lab.wired import wired
 
 from lab.llama import LlamaServer
 from lab.otlp_receiver import OtlpReceiver
+from lab.wired import wired
 from llmphases import Phase, prompt_build, traced_llm_call
 from llmphases.clock import SystemClock
 from llmphases.phases import Cost

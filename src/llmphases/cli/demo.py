@@ -34,7 +34,8 @@ examples:
 
 _STORY = f"""\
 {UNITS} pieces of work for a model that takes {FIXED_S:.2f} s before its first token and
-{PER_UNIT_S * 1000:.0f} ms per piece, with {WORKERS} workers (the real story, a hundred times faster):"""
+{PER_UNIT_S * 1000:.0f} ms per piece, with {WORKERS} workers \
+(the real story, a hundred times faster):"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,16 +103,14 @@ def _done(way: _Way) -> float:
 
 
 def _named(name: str) -> Callable[[int], str]:
-    """The function of the story; a name of its own for each way, so that reports tell them apart."""
+    """The function of the story, with a name of its own for each way."""
 
     @traced_llm_call(name=name, model="stand-in", provider="llmphases")
     def place_boxes(units: int) -> str:
         with prompt_build():
             prompt = "Where do the boxes go? " * units
             sleep(0.01)
-        model = FakeLLM(
-            time_to_first_token_s=FIXED_S - 0.01, per_token_s=PER_UNIT_S, tokens=units
-        )
+        model = FakeLLM(time_to_first_token_s=FIXED_S - 0.01, per_token_s=PER_UNIT_S, tokens=units)
         answer = "".join(_answer(model, prompt))
         with post_processing():
             return answer.strip()

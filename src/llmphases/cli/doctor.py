@@ -40,8 +40,8 @@ class Finding:
     """One thing looked at. `ok` is None where it is neither good nor bad."""
 
     about: str
-    ok: bool | None
     text: str
+    ok: bool | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -66,17 +66,19 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _environment() -> Iterator[Finding]:
-    yield Finding("llmphases", None, f"{__version__}, Python {platform.python_version()}")
+    yield Finding("llmphases", f"{__version__}, Python {platform.python_version()}")
     for package in _PACKAGES:
         found = _version(package)
-        yield Finding(package, found is not None, found or "is not installed: pip install llmphases")
+        yield Finding(
+            package, found is not None, found or "is not installed: pip install llmphases"
+        )
     missing = [name for name in _EXTRAS if _version(name) is None]
     if missing:
         names = " and ".join(missing)
-        yield Finding("extra cli", None, f"without {names}: pip install 'llmphases[cli]'")
+        yield Finding("extra cli", f"without {names}: pip install 'llmphases[cli]'")
     for name in sorted(os.environ):
         if name.startswith("OTEL_") or name in {ENV_DISABLED, ENV_LOG, ENV_FILE}:
-            yield Finding(name, None, _shown(name, os.environ[name]))
+            yield Finding(name, _shown(name, os.environ[name]))
 
 
 def _version(package: str) -> str | None:
@@ -103,14 +105,14 @@ def _sending(endpoint: str | None) -> Iterator[Finding]:
             return
         made = configure(endpoint=endpoint, service_name="llmphases-doctor", say=_nothing)
     except ConfigurationError as error:
-        yield Finding("settings", False, str(error))
+        yield Finding("settings", str(error), ok=False)
         return
     if made.is_disabled:
-        yield Finding("settings", False, "OTEL_SDK_DISABLED or LLMPHASES_DISABLED is set")
+        yield Finding("settings", "OTEL_SDK_DISABLED or LLMPHASES_DISABLED is set", ok=False)
         return
     protocol = f" ({made.traces_protocol})" if made.traces_protocol else ""
-    yield Finding("traces go to", bool(made.traces), _listed(made.traces) + protocol)
-    yield Finding("metrics go to", None, _listed(made.metrics))
+    yield Finding("traces go to", _listed(made.traces) + protocol, ok=bool(made.traces))
+    yield Finding("metrics go to", _listed(made.metrics))
     if made.traces:
         heard = _Heard()
         logger = logging.getLogger("llmphases")
@@ -122,7 +124,7 @@ def _sending(endpoint: str | None) -> Iterator[Finding]:
         logger.removeHandler(heard)
         logger.propagate = True
         why = "; ".join(heard.lines) or "no answer in time"
-        yield Finding("a test span", arrived, "arrived" if arrived else why)
+        yield Finding("a test span", "arrived" if arrived else why, ok=arrived)
 
 
 def _unheard(endpoint: str | None) -> Iterator[Finding]:
@@ -138,8 +140,8 @@ def _unheard(endpoint: str | None) -> Iterator[Finding]:
             socket.create_connection((address.hostname, port), timeout=_PATIENCE_S).close()
         except OSError as error:
             why = error.strerror or str(error)
-            yield Finding("traces go to", None, str(to))
-            yield Finding("somebody listens there", False, f"{address.hostname}:{port}: {why}")
+            yield Finding("traces go to", str(to))
+            yield Finding("somebody listens there", f"{address.hostname}:{port}: {why}", ok=False)
 
 
 def _nothing(line: str) -> None:
@@ -180,4 +182,3 @@ def _advice(findings: list[Finding]) -> list[str]:
             "start, run it here, then: llmphases report",
         ]
     return [f"All is well: look for the service llmphases-doctor at {traces.split(' ')[0]}."]
-

@@ -69,9 +69,8 @@ def _environment() -> Iterator[Finding]:
     yield Finding("llmphases", f"{__version__}, Python {platform.python_version()}")
     for package in _PACKAGES:
         found = _version(package)
-        yield Finding(
-            package, found is not None, found or "is not installed: pip install llmphases"
-        )
+        text = found or "is not installed: pip install llmphases"
+        yield Finding(package, text, ok=found is not None)
     missing = [name for name in _EXTRAS if _version(name) is None]
     if missing:
         names = " and ".join(missing)

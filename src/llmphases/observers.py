@@ -8,6 +8,7 @@ program goes on.
 from __future__ import annotations
 
 import functools
+import itertools
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import ContextVar

@@ -105,4 +105,11 @@ def _logging_observer() -> Observer:
     return LoggingObserver()
 
 
-current.set_loader(default_wiring, flush=flush, adopt=_adopt)
+def _hand_over() -> None:
+    if current.settings() is not None:
+        from llmphases.otel import setup  # noqa: PLC0415  # loaded: it was configured
+
+        setup.hand_over()
+
+
+current.set_loader(default_wiring, hand_over=_hand_over, adopt=_adopt)

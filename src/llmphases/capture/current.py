@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from llmphases.calls import Ended, Usage
 from llmphases.conventions import ENV_DISABLED
-from llmphases.observers import Carrier, Frame, Observers, OpenPhase, never_raises
+from llmphases.observers import Carrier, Frame, Observers, OpenJob, OpenPhase, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.recorder import Description
 from llmphases.recorder.reported import ReportedTimes
@@ -56,16 +56,19 @@ class Wiring:
 
 
 class _Slot:
-    __slots__ = ("adopt", "flush", "load", "lock", "open_calls", "settings", "wiring")
+    __slots__ = (
+        "adopt", "hand_over", "load", "lock", "open_calls", "open_jobs", "settings", "wiring",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.wiring: Wiring | None = None
         self.load: Callable[[], Wiring] | None = None
-        self.flush: Callable[[], object] | None = None
+        self.hand_over: Callable[[], object] | None = None
         self.adopt: Callable[[Mapping[str, Any]], None] | None = None
         self.settings: Mapping[str, Any] | None = None
         self.lock = threading.Lock()
         self.open_calls: set[CallRecorder] = set()
+        self.open_jobs: set[OpenJob] = set()
 
 
 _slot = _Slot()
@@ -74,11 +77,11 @@ _slot = _Slot()
 def set_loader(
     load: Callable[[], Wiring],
     *,
-    flush: Callable[[], object],
+    hand_over: Callable[[], object],
     adopt: Callable[[Mapping[str, Any]], None],
 ) -> None:
-    """Say who makes the wiring when it is first needed, flushes it, and repeats a set-up."""
-    _slot.load, _slot.flush, _slot.adopt = load, flush, adopt
+    """Say who makes the wiring when it is first needed, hands over, and repeats a set-up."""
+    _slot.load, _slot.hand_over, _slot.adopt = load, hand_over, adopt
 
 
 def set_settings(given: Mapping[str, Any] | None) -> None:
@@ -91,6 +94,7 @@ def settings() -> Mapping[str, Any] | None:
     return _slot.settings
 
 
+@never_raises
 def adopt_settings(given: Mapping[str, Any] | None) -> None:
     """Configure this worker as the process that sent it work, unless it is configured."""
     if given is not None and _slot.settings is None and _slot.adopt is not None:
@@ -98,10 +102,10 @@ def adopt_settings(given: Mapping[str, Any] | None) -> None:
 
 
 @never_raises
-def flush() -> None:
-    """Hand over every finished span and metric."""
-    if _slot.flush is not None:
-        _slot.flush()
+def hand_over() -> None:
+    """Have every finished span sent soon, without waiting for it."""
+    if _slot.hand_over is not None:
+        _slot.hand_over()
 
 
 def wire(wiring: Wiring | None) -> Wiring | None:
@@ -160,6 +164,7 @@ def begin_call(what: Description) -> CallRecorder | None:
     at_ns = wiring.now()
     outer = recorder_of(frame)
     job = frame.job if frame is not None else None
+    parent = (frame.owner or job) if frame is not None else None
     anchor = outer or job
     call = CallRecorder(
         what,
@@ -167,12 +172,16 @@ def begin_call(what: Description) -> CallRecorder | None:
         offset_ns=anchor.offset_ns if anchor is not None else wiring.wall() - at_ns,
         observers=wiring.observers,
         outer=outer,
-        parent=frame.owner if frame is not None else None,
+        parent=parent,
         inside_block=frame is not None and frame.block is not None and outer is not None,
     )
     call.base = base
-    if frame is not None and outer is None:
+    if frame is not None:
         call.queued_ns = _waited(frame)
+    if job is not None:
+        call.nested |= job.is_inside_call
+        if outer is None or outer.job is not job:
+            next(job.calls)
     call.started(job)
     call.context = carrier.enter(base, Frame(call=call, owner=call, job=job))
     _slot.open_calls.add(call)
@@ -200,6 +209,42 @@ def end_call(
     _slot.open_calls.discard(call)
 
 
+def begin_job(name: str, workers: int | None) -> OpenJob:
+    """Open a job in the current context."""
+    wiring = wired()
+    base = wiring.carrier.variable.get()
+    frame = wiring.carrier.frame_of(base)
+    parent = (frame.owner or frame.job) if frame is not None else None
+    at_ns = wiring.now()
+    offset_ns = parent.offset_ns if parent is not None else wiring.wall() - at_ns
+    drawn_us = parent.lane.begin(at_ns + offset_ns) if parent is not None else None
+    job = OpenJob(name, workers, at_ns, offset_ns, drawn_us)
+    job.base = base
+    job.parent = parent
+    around = frame.job if frame is not None else None
+    job.is_inside_call = bool(recorder_of(frame) or (around and around.is_inside_call))
+    wiring.observers.job_started(job)
+    _slot.open_jobs.add(job)
+    return job
+
+
+@never_raises
+def end_job(job: OpenJob) -> None:
+    """Close a job; a second time changes nothing."""
+    if job.drawn_end_us is not None:
+        return
+    _slot.open_jobs.discard(job)
+    wiring = wired()
+    wall_ns = job.wall(wiring.now())
+    job.chunks = next(job.pieces) or next(job.calls)
+    if job.parent is not None:
+        end_us = job.parent.lane.finish(job.drawn_start_us, wall_ns, job.lane.last_us)
+    else:
+        end_us = max(wall_ns // 1000, job.drawn_start_us + 1, job.lane.last_us)
+    job.drawn_end_us = end_us
+    wiring.observers.job_ended(job)
+
+
 def outcome(error: BaseException | None) -> tuple[Ended, str | None]:
     """How a body that left this way ended, and its `error.type` (None: no error)."""
     if error is None:
@@ -217,11 +262,13 @@ def outcome(error: BaseException | None) -> tuple[Ended, str | None]:
 
 @never_raises
 def close_open_calls() -> None:
-    """End what is still open: the program is about to go."""
+    """End the calls and jobs that are still open: the program is about to go."""
     at_ns = wired().now()
     for call in list(_slot.open_calls):
         call.finish(at_ns, Ended.EXIT)
     _slot.open_calls.clear()
+    for job in list(_slot.open_jobs):
+        end_job(job)
 
 
 def block_of(frame: Frame | None) -> OpenPhase | None:
@@ -233,6 +280,7 @@ def block_of(frame: Frame | None) -> OpenPhase | None:
 def forget_open_calls() -> None:
     """Drop what a parent process had open; it is the parent's to end."""
     _slot.open_calls.clear()
+    _slot.open_jobs.clear()
 
 
 if hasattr(os, "register_at_fork"):

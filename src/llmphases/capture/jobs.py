@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import contextvars
+import functools
+import inspect
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
+from concurrent.futures import Executor, Future
 from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from llmphases.capture.blocks import is_name
-from llmphases.capture.current import is_disabled, recorder_of, wired
+from llmphases.capture.current import begin_job, end_job, frame_here, is_disabled, wired
 from llmphases.capture.marks import leave
+from llmphases.capture.pools import Pool, results
 from llmphases.capture.progress import Progress
-from llmphases.capture.workers import Parcel, pack, run_parcel
+from llmphases.capture.workers import Piece, arrive
 from llmphases.errors import ArgumentError
-from llmphases.observers import Frame, OpenJob, OpenPhase, never_raises
-from llmphases.phases import Phase
+from llmphases.observers import Frame, OpenJob, never_raises
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -26,24 +27,37 @@ class LlmJob:
     """Calls that belong together: ``with llm_job("boxes", workers=4) as job:`` (or async).
 
     Calls made inside, by `map` and `submit` on any executor, or by any other way that keeps the
-    context (`asyncio.gather`), become children of the job's span.
+    context (`asyncio.gather`, a `TaskGroup`, `asyncio.to_thread`), become children of the job's
+    span. Leaving the block waits for all work that was handed over; when an exception leaves it,
+    what has not begun is cancelled.
     """
 
-    def __init__(self, name: str, workers: int, executor: Executor | None, progress: bool | None):
+    def __init__(
+        self, name: str, *, workers: int | None, executor: Executor | None, progress: bool | None
+    ) -> None:
         self.name = name
-        self.workers = workers
+        self._told_workers = workers
+        self.workers = workers or min(32, (os.cpu_count() or 1) + 4)
+        """How many threads are started, and how many coroutines `map` runs at once."""
         self._executor = executor
-        self._pool: Executor | None = None
+        self._wants_progress = progress
+        self._is_open = False
+        self._forget()
+
+    def _forget(self) -> None:
+        self._pool = Pool(self._executor, workers=self.workers, name=self.name)
         self._job: OpenJob | None = None
-        self._token: Any = None
         self._context: Any = None
-        self._progress = Progress(name, wanted=progress)
+        self._token: Any = None
+        self._free: Any = None
+        """How many more coroutines may run; of the loop it is first used in."""
+        self._progress = Progress(self.name, wanted=self._wants_progress)
 
     # --- as a block --------------------------------------------------------------------------
 
     def __enter__(self) -> Self:
         """The job begins."""
-        self._begin()
+        self._open()
         return self
 
     def __exit__(
@@ -52,15 +66,15 @@ class LlmJob:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Wait for what was submitted to our own threads, then end."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.shutdown(wait=True, cancel_futures=error is not None)
-        self._end()
+        """Wait for what was handed over, then end."""
+        try:
+            self._pool.settle(cancel=error is not None)
+        finally:
+            self._end()
 
     async def __aenter__(self) -> Self:
         """The job begins."""
-        self._begin()
+        self._open()
         return self
 
     async def __aexit__(
@@ -69,66 +83,67 @@ class LlmJob:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """The job ends; what was submitted to threads is waited for without blocking the loop."""
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            import asyncio  # noqa: PLC0415  # loaded: a loop is running
+        """The same, without blocking the loop."""
+        try:
+            if not self._pool.is_idle:
+                import asyncio  # loaded: a loop is running
 
-            await asyncio.to_thread(pool.shutdown, wait=True, cancel_futures=error is not None)
-        self._end()
+                await asyncio.to_thread(self._pool.settle, cancel=error is not None)
+        finally:
+            self._end()
+
+    def _open(self) -> None:
+        if self._is_open:
+            raise ArgumentError(
+                f"llm_job({self.name!r}): this job is open already; make another one with llm_job()"
+            )
+        self._forget()
+        self._is_open = True
+        self._begin()
 
     @never_raises
     def _begin(self) -> None:
         if is_disabled():
             return
         wiring = wired()
-        variable = wiring.carrier.variable
-        base = variable.get()
-        frame = wiring.carrier.frame_of(base)
-        at_ns = wiring.now()
-        outer = recorder_of(frame)
-        offset_ns = outer.offset_ns if outer is not None else wiring.wall() - at_ns
-        job = OpenJob(self.name, self.workers, at_ns, offset_ns)
-        job.base = base
+        variable, carrier = wiring.carrier.variable, wiring.carrier
+        job = begin_job(self.name, self._told_workers)
+        around = carrier.frame_of(job.base)
+        inside = Frame(
+            call=around.call if around is not None else None,
+            block=around.block if around is not None else None,
+            job=job,
+            owner=job,
+        )
         self._job = job
-        wiring.observers.job_started(job)
-        self._context = wiring.carrier.enter(base, self._frame(job, frame))
+        self._context = carrier.enter(job.base, inside)
         self._token = variable.set(self._context)
-
-    def _frame(self, job: OpenJob, around: Frame | None) -> Frame:
-        call = around.call if around is not None else None
-        block = around.block if around is not None else None
-        return Frame(call=call, block=block, job=job, owner=job)
 
     @never_raises
     def _end(self) -> None:
+        self._is_open = False
         self._progress.finish()
-        if self._job is None:
-            return
         token, self._token = self._token, None
-        leave(token)
-        job = self._job
-        wiring = wired()
-        end_us = job.wall(wiring.now()) // 1000
-        job.drawn_end_us = max(end_us, job.drawn_start_us + 1, job.lane.last_us)
-        wiring.observers.job_ended(job)
+        if token is not None:
+            leave(token)
+        if self._job is not None:
+            end_job(self._job)
 
     # --- work --------------------------------------------------------------------------------
 
     def submit(self, function: Callable[..., R], /, *args: Any, **kwargs: Any) -> Future[R]:
-        """Run `function(*args, **kwargs)` on a worker; the wait for it is `queue_wait`."""
-        executor = self._workers()
-        parcel = self._packed(function)
-        self._progress.one_more()
-        if parcel is None:
-            future = executor.submit(function, *args, **kwargs)
-        elif _runs_in_processes(executor):
-            future = executor.submit(run_parcel, parcel, function, args, kwargs)
-        else:
-            context = contextvars.copy_context()
-            future = executor.submit(context.run, self._run_here, parcel, function, args, kwargs)
-        future.add_done_callback(self._progress.one_done)
-        return future
+        """Run `function(*args, **kwargs)` on a worker; the wait for it is `queue_wait`.
+
+        `await asyncio.wrap_future(job.submit(...))` waits for it in asynchronous code. Raises
+        `ArgumentError` outside the job's block and for coroutine functions, which `map` takes.
+        """
+        self._check("submit", function)
+        if _is_async(function):
+            raise ArgumentError(
+                f"job.submit({_named(function)}): a coroutine function cannot run on a worker; "
+                f"use `await job.map({_named(function)}, [...])`"
+            )
+        return self._submit(function, args, kwargs)
 
     @overload
     def map(  # type: ignore[overload-overlap]  # a coroutine function is also a function
@@ -137,99 +152,106 @@ class LlmJob:
     @overload
     def map(self, function: Callable[[T], R], items: Iterable[T], /) -> Iterator[R]: ...
     def map(self, function: Any, items: Any, /) -> Any:
-        """`function` over `items`, `workers` at a time, results in the order of the items.
+        """`function` over `items`, results in the order of the items.
 
-        For a function an iterator, as `Executor.map` gives; everything is submitted at once. For a
-        coroutine function an awaitable of a list. The first exception is raised where its result
-        would be.
+        For a function an iterator, as `Executor.map` gives: everything is submitted at once, an
+        exception is raised where its result would be, and what has not begun is cancelled then,
+        or when the iterator is closed. For a coroutine function (`async def`, also behind
+        `functools.partial` or as an object's `__call__`) an awaitable of a list, `workers` at a
+        time; the first exception cancels the others.
+
+        Raises `ArgumentError` outside the job's block and for arguments of the wrong kind.
         """
-        import inspect  # noqa: PLC0415  # only here
+        self._check("map", function)
+        try:
+            given = list(items)
+        except TypeError as error:
+            if hasattr(type(items), "__iter__"):
+                raise
+            raise ArgumentError(
+                f"job.map: items={items!r}; expected a list or anything else to iterate over"
+            ) from error
+        if _is_async(function):
+            return self._map_async(function, given)
+        return results([self._submit(function, (item,), {}) for item in given])
 
-        if inspect.iscoroutinefunction(function):
-            return self._map_async(function, list(items))
-        return _results([self.submit(function, item) for item in items])
+    def _check(self, what: str, function: Any) -> None:
+        if not callable(function):
+            raise ArgumentError(f"job.{what}({function!r}): expected a function to run, first")
+        if not self._is_open:
+            raise ArgumentError(
+                f"job.{what}({_named(function)}): the job {self.name!r} is not open; hand work "
+                f"over inside `with llm_job({self.name!r}) as job:`"
+            )
+
+    def _submit(self, function: Callable[..., R], args: Any, kwargs: Any) -> Future[R]:
+        future = self._pool.submit(self._piece(function) or function, args, kwargs)
+        self._count(1)
+        future.add_done_callback(self._progress.one_done)
+        return future
 
     async def _map_async(self, function: Callable[[T], Awaitable[R]], items: list[T]) -> list[R]:
-        import asyncio  # noqa: PLC0415  # loaded: a loop is running
+        import asyncio  # loaded: a loop is running
 
-        free = asyncio.Semaphore(self.workers)
-
-        async def one(item: T) -> R:
-            parcel = self._packed(function)
-            self._progress.one_more()
-            async with free:
-                token = self._arrive(parcel) if parcel is not None else None
-                try:
-                    return await function(item)
-                finally:
-                    if token is not None:
-                        leave(token)
-                    self._progress.one_done()
-
-        return list(await asyncio.gather(*(one(item) for item in items)))
-
-    def _workers(self) -> Executor:
-        if self._executor is not None:
-            return self._executor
-        if self._pool is None:
-            self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix=self.name)
-        return self._pool
-
-    @never_raises
-    def _packed(self, function: Any) -> Parcel | None:
-        """What a worker needs to go on in this job."""
-        if self._job is None:
-            return None
-        self._job.chunks += 1
-        return pack(self._job, self._context)
-
-    def _run_here(self, parcel: Parcel, function: Callable[..., R], args: Any, kwargs: Any) -> R:
-        token = self._arrive(parcel)
+        if self._free is None:
+            self._free = asyncio.Semaphore(self.workers)
+        place = self._place()
+        self._count(len(items))
+        tasks = [asyncio.create_task(self._run(function, item, place)) for item in items]
         try:
-            return function(*args, **kwargs)
-        finally:
-            if token is not None:
-                leave(token)
+            return list(await asyncio.gather(*tasks))
+        except BaseException:
+            for task in tasks:
+                task.cancel()
+            await asyncio.gather(*tasks, return_exceptions=True)
+            raise
+
+    async def _run(self, function: Callable[[T], Awaitable[R]], item: T, place: Any) -> R:
+        async with self._free:
+            token = None if place is None else arrive(*place)
+            try:
+                return await function(item)
+            finally:
+                if token is not None:
+                    leave(token)
+                self._progress.one_done()
+
+    # --- where it runs -----------------------------------------------------------------------
 
     @never_raises
-    def _arrive(self, parcel: Parcel) -> Any:
-        """A worker has taken the work: note the wait, and stand in the job."""
-        wiring = wired()
+    def _piece(self, function: Callable[..., Any]) -> Piece | None:
+        return None if self._job is None else Piece(self._job, self._here(), function)
+
+    @never_raises
+    def _place(self) -> tuple[OpenJob, Any, int] | None:
+        return None if self._job is None else (self._job, self._here(), wired().now())
+
+    def _here(self) -> Any:
+        """The current context, if it is the job's: with spans and baggage of the program's own."""
+        frame = frame_here()
+        if frame is not None and frame.job is self._job and frame.owner in {self._job, None}:
+            return wired().carrier.variable.get()
+        return self._context
+
+    @never_raises
+    def _count(self, pieces: int) -> None:
         job = self._job
-        if job is None:
-            return None
-        waited = _wait_span(job, parcel.submitted_ns, wiring.now())
-        if waited is not None:
-            wiring.observers.phase_written(waited)
-        frame = self._frame(job, wiring.carrier.frame_of(self._context))
-        frame.queued = waited
-        variable = wiring.carrier.variable
-        return variable.set(wiring.carrier.enter(self._context, frame))
+        self._progress.more(pieces)
+        if job is not None:
+            job.workers = self.workers
+            for _ in range(pieces):
+                next(job.pieces)
 
 
-def _wait_span(job: OpenJob, submitted_ns: int, at_ns: int) -> OpenPhase | None:
-    place = job.lane.fit(job.wall(submitted_ns), job.wall(at_ns))
-    if place is None:
-        return None
-    waited = OpenPhase(
-        Phase.QUEUE_WAIT, submitted_ns, job, offset_ns=job.offset_ns, drawn_start_us=place[0]
-    )
-    waited.job = job
-    waited.end_ns, waited.drawn_end_us = at_ns, place[1]
-    return waited
+def _is_async(function: Any) -> bool:
+    while isinstance(function, functools.partial):
+        function = function.func
+    called = getattr(type(function), "__call__", None)  # noqa: B004  # the method itself is wanted
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
-def _results(futures: list[Future[R]]) -> Iterator[R]:
-    try:
-        while futures:
-            yield futures.pop(0).result()
-    finally:
-        for future in futures:
-            future.cancel()
-
-
-def _runs_in_processes(executor: Executor) -> bool:
-    return any(kind.__name__ == "ProcessPoolExecutor" for kind in type(executor).__mro__)
+def _named(function: Any) -> str:
+    return getattr(function, "__name__", None) or repr(function)
 
 
 def llm_job(
@@ -243,29 +265,35 @@ def llm_job(
 
     Args:
         name: the name of the job's span.
-        workers: how many calls run at once; default: what `executor` has, else as many threads
-            as `ThreadPoolExecutor` would start.
+        workers: how many calls run at once; default: what `executor` has, else as many as
+            `ThreadPoolExecutor` would start threads. With an `executor` it is only told: that
+            decides how many run.
         executor: any `concurrent.futures` executor, process pools too; it stays yours to shut
             down. Default: threads of the job's own.
         progress: a line on stderr while it runs; default: on a terminal, for jobs over 2 s.
 
     Raises:
-        ArgumentError: for a wrong name, number of workers or executor.
+        ArgumentError: for a wrong name, number of workers, executor or progress.
     """
     if not is_name(name):
         raise ArgumentError(f"llm_job: name={name!r}; expected a text that is not empty")
-    if executor is not None and not hasattr(executor, "submit"):
+    if executor is not None and not callable(getattr(executor, "submit", None)):
         raise ArgumentError(
-            f"llm_job: executor={executor!r}; expected a concurrent.futures executor"
+            f"llm_job: executor={executor!r}; expected a concurrent.futures executor, such as "
+            f"ProcessPoolExecutor(4), or leave it out for threads"
+        )
+    if progress is not None and not isinstance(progress, bool):
+        raise ArgumentError(
+            f"llm_job: progress={progress!r}; expected True or False, or leave it out"
         )
     if workers is None:
         given = getattr(executor, "_max_workers", None)
-        workers = given if isinstance(given, int) else min(32, (os.cpu_count() or 1) + 4)
-    if not _is_count(workers):
-        raise ArgumentError(f"llm_job: workers={workers!r}; expected a whole number, 1 or more")
-    return LlmJob(name, workers, executor, progress)
-
-
+        workers = given if _is_count(given) else None
+    elif not _is_count(workers):
+        raise ArgumentError(
+            f"llm_job: workers={workers!r}; expected a whole number, 1 or more, or leave it out"
+        )
+    return LlmJob(name, workers=workers, executor=executor, progress=progress)
 
 
 def _is_count(value: object) -> bool:

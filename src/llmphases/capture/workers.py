@@ -1,78 +1,174 @@
-"""Work sent to another process: the context travels along, and the worker hands over its spans."""
+"""Work handed to a worker, in a thread or another process: it begins where it was sent from."""
 
 from __future__ import annotations
 
+import contextvars
+import functools
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from llmphases.capture.current import adopt_settings, flush, is_disabled, settings, wired
+from llmphases.capture.current import adopt_settings, hand_over, is_disabled, settings, wired
 from llmphases.capture.marks import leave
-from llmphases.observers import Frame, OpenJob, OpenPhase, never_raises
+from llmphases.observers import Frame, OpenJob, OpenPhase, OpenSpan, never_raises
 from llmphases.phases import Phase
 
-R = TypeVar("R")
 _LONGEST_WAIT_NS = 24 * 3600 * 10**9
+
+
+class Piece:
+    """A piece of a job's work as executors take it: call it with the arguments.
+
+    It needs no word of what kind of executor that is. Where it stays in this process, it runs in a
+    copy of the sender's context variables. Where it is pickled, a `Parcel` goes in its place.
+    """
+
+    def __init__(self, job: OpenJob, context: Any, function: Callable[..., Any]) -> None:
+        self.__wrapped__ = function
+        # Some executors label their work by this.
+        self.__name__ = getattr(function, "__name__", type(function).__name__)
+        self._job = job
+        self._context = context
+        self._variables = contextvars.copy_context()
+        self._submitted_ns = wired().now()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the work under the job's span."""
+        return self._variables.run(self._run, args, kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        parcel = _pack(self._job, self._context, self._submitted_ns)
+        if parcel is None:
+            return functools.partial, (self.__wrapped__,)
+        return functools.partial, (run_parcel, parcel, self.__wrapped__)
+
+    def _run(self, args: Any, kwargs: Any) -> Any:
+        token = arrive(self._job, self._context, self._submitted_ns)
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        finally:
+            if token is not None:
+                leave(token)
+
+
+@never_raises
+def arrive(job: OpenJob, context: Any, submitted_ns: int) -> Any:
+    """A worker in this process has taken the work: note the wait, and stand in the job.
+
+    Gives the token to leave with.
+    """
+    carrier = wired().carrier
+    waited = _waited(job, context, submitted_ns, parent=job)
+    there = carrier.frame_of(context)
+    # Without an owner the current span stays what it was for the sender: the job's, or a span of
+    # the program's own inside of it.
+    frame = Frame(
+        call=there.call if there is not None else None,
+        block=there.block if there is not None else None,
+        job=job,
+        queued=waited,
+    )
+    return carrier.variable.set(carrier.enter(context, frame))
+
+
+def _waited(job: OpenJob, context: Any, submitted_ns: int, *, parent: OpenSpan | None) -> OpenPhase:
+    """The wait for a worker that ends now; drawn, if it is long enough to be seen."""
+    wiring = wired()
+    at_ns = wiring.now()
+    waited = OpenPhase(Phase.QUEUE_WAIT, submitted_ns, parent, offset_ns=job.offset_ns)
+    waited.job = job
+    waited.base = context
+    waited.end_ns = max(at_ns, submitted_ns)
+    place = job.lane.fit(job.wall(submitted_ns), job.wall(at_ns))
+    if place is not None:
+        waited.drawn_start_us, waited.drawn_end_us = place
+        wiring.observers.phase_written(waited)
+    return waited
+
+
+# --- in another process ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parcel:
-    """What a worker needs: when the work was handed over, in which job, under which span."""
+    """What a worker in another process needs to go on in the job."""
 
-    submitted_ns: int
     job: str
     workers: int | None
+    is_inside_call: bool
+    started_ns: int
+    """When the job began, on the sender's clock, as the next two."""
+    offset_ns: int
+    submitted_ns: int
+    machine: str
+    """Only there do the sender's monotonic times mean anything."""
     headers: Mapping[str, str]
     settings: Mapping[str, Any] | None
-    """How the sending process was configured, for workers that were not forked from it."""
+    """How the sender was configured, for workers that were not forked from it."""
 
 
-def pack(job: OpenJob, context: Any) -> Parcel:
-    """The parcel for one piece of work, handed over now."""
-    wiring = wired()
+@never_raises
+def _pack(job: OpenJob, context: Any, submitted_ns: int) -> Parcel:
     return Parcel(
-        submitted_ns=wiring.now(),
         job=job.name,
         workers=job.workers,
-        headers=wiring.carrier.inject(context),
-        settings=settings(),
+        is_inside_call=job.is_inside_call,
+        started_ns=job.start_ns,
+        offset_ns=job.offset_ns,
+        submitted_ns=submitted_ns,
+        machine=_machine(),
+        headers=wired().carrier.inject(context),
+        settings=_portable(settings()),
     )
 
 
-def run_parcel(parcel: Parcel, function: Callable[..., R], args: Any, kwargs: Any) -> R:
-    """In the worker process: run the work under the job's span, then hand over what it left."""
+def run_parcel(parcel: Parcel, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """In the worker process: run the work under the job's span, then send what it left."""
     if is_disabled():
         return function(*args, **kwargs)
-    token = _arrive(parcel)
+    token = _unpack(parcel)
     try:
         return function(*args, **kwargs)
     finally:
         if token is not None:
             leave(token)
-        flush()
+        hand_over()
 
 
 @never_raises
-def _arrive(parcel: Parcel) -> Any:
+def _unpack(parcel: Parcel) -> Any:
     adopt_settings(parcel.settings)
     wiring = wired()
     context = wiring.carrier.extract(parcel.headers)
     at_ns = wiring.now()
-    offset_ns = wiring.wall() - at_ns
-    job = OpenJob(parcel.job, parcel.workers, at_ns, offset_ns)
-    frame = Frame(job=job, queued=_waited(parcel, context, at_ns, offset_ns))
+    same_clock = (
+        parcel.machine == _machine() and 0 <= at_ns - parcel.submitted_ns < _LONGEST_WAIT_NS
+    )
+    start_ns, offset_ns = parcel.started_ns, parcel.offset_ns
+    if not same_clock:
+        start_ns, offset_ns = at_ns, wiring.wall() - at_ns
+    job = OpenJob(parcel.job, parcel.workers, start_ns, offset_ns)
+    job.is_inside_call = parcel.is_inside_call
+    waited = _waited(job, context, parcel.submitted_ns, parent=None) if same_clock else None
+    frame = Frame(job=job, queued=waited)
     return wiring.carrier.variable.set(wiring.carrier.enter(context, frame))
 
 
-def _waited(parcel: Parcel, context: Any, at_ns: int, offset_ns: int) -> OpenPhase | None:
-    """The wait for this worker, if both processes read the same monotonic clock."""
-    if not 0 <= at_ns - parcel.submitted_ns < _LONGEST_WAIT_NS:
+def _machine() -> str:
+    import socket  # noqa: PLC0415  # only where work leaves this process
+
+    return socket.gethostname()
+
+
+def _portable(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    """The settings, if all of them can travel: a provider of the program's own cannot."""
+    if given is None or not all(map(_is_portable, given.values())):
         return None
-    waited = OpenPhase(Phase.QUEUE_WAIT, parcel.submitted_ns, None, offset_ns=offset_ns)
-    waited.base = context
-    waited.end_ns = at_ns
-    waited.drawn_end_us = (at_ns + offset_ns) // 1000 - 1
-    if waited.drawn_end_us <= waited.drawn_start_us:
-        return None
-    wired().observers.phase_written(waited)
-    return waited
+    return dict(given)
+
+
+def _is_portable(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return all(isinstance(one, str) for pair in value.items() for one in pair)
+    return value is None or isinstance(value, (str, bool, int, float, os.PathLike))

@@ -77,6 +77,8 @@ class MetricsObserver(Observer):
             return
         labels = {names.JOB_NAME: job.name}
         self._chunks.set(job.chunks, labels)
+        if job.workers is not None:  # known at last, where the job started its own threads
+            self._workers.set(job.workers, labels)
         if job.waves is not None:
             self._waves.set(job.waves, labels)
 

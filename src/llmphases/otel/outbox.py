@@ -82,6 +82,11 @@ class Outbox(Generic[T]):
         if len(queue) >= self._batch_size and self._bell.locked():
             self._ring()
 
+    def hurry(self) -> None:
+        """Have what waits delivered now, not only when a batch is full or time is up."""
+        if self._queue:
+            self._ring()
+
     def flush(self, timeout_s: float) -> bool:
         """Have everything delivered that was put before; whether that was done in time."""
         if self._worker is None:

@@ -140,6 +140,15 @@ class Pipeline:
         in_time += [done.wait(deadline.left_s()) for done in (*readers, *own)]
         return all(in_time) and self._failures() == before
 
+    def hand_over(self) -> None:
+        """Send what is finished soon, without waiting for it, and spans only.
+
+        A worker of a pool does so after each piece of work: it may be killed at any time, and a
+        collector that does not answer may not slow it down.
+        """
+        for outbox, _ in self._spans:
+            outbox.hurry()
+
     def _failures(self) -> int:
         return sum(delivery.failures for _, delivery in (*self._spans, *self._metrics))
 

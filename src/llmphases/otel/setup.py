@@ -102,6 +102,13 @@ def flush(*, timeout_s: float = 5.0) -> bool:
     return pipeline is None or pipeline.flush(timeout_s)
 
 
+def hand_over() -> None:
+    """Have the spans that are finished sent soon; waits for nothing."""
+    pipeline = _in_force[0].pipeline if _in_force else None
+    if pipeline is not None:
+        pipeline.hand_over()
+
+
 def in_force() -> Configuration | None:
     """What the last `configure` set up; None before."""
     return _in_force[0].configuration if _in_force else None

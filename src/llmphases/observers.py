@@ -51,13 +51,32 @@ class OpenSpan:
 class OpenJob(OpenSpan):
     """Calls that belong together."""
 
-    __slots__ = ("chunks", "name", "workers")
+    __slots__ = ("calls", "chunks", "is_inside_call", "name", "parent", "pieces", "workers")
 
-    def __init__(self, name: str, workers: int | None, start_ns: int, offset_ns: int) -> None:
-        super().__init__(start_ns, offset_ns)
+    def __init__(
+        self,
+        name: str,
+        workers: int | None,
+        start_ns: int,
+        offset_ns: int,
+        drawn_start_us: int | None = None,
+    ) -> None:
+        super().__init__(start_ns, offset_ns, drawn_start_us)
+        self._lane = Lane(self.drawn_start_us)  # at once: many threads may ask for it
         self.name = name
         self.workers = workers
+        """How many work at once; None where nobody said, as for a plain `asyncio.gather`."""
         self.chunks = 0
+        """Pieces of work handed over, else calls made in it; known once the job is over."""
+        self.pieces = itertools.count()
+        """Advanced by one for each piece: one step, whatever thread takes it, and no lock that a
+        fork could find taken."""
+        self.calls = itertools.count()
+        """Advanced by one for each call that begins in it, not inside another call of it."""
+        self.is_inside_call = False
+        """Whether it runs inside a traced call, maybe of another process: its calls are nested."""
+        self.parent: OpenSpan | None = None
+        """The span of ours that it is drawn under."""
 
     @property
     def waves(self) -> int | None:

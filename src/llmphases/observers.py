@@ -27,7 +27,7 @@ logger = logging.getLogger("llmphases")
 class OpenSpan:
     """Something that has begun and will be drawn as one span. Times are monotonic nanoseconds."""
 
-    __slots__ = ("base", "drawn_end_us", "drawn_start_us", "lane", "offset_ns", "start_ns", "state")
+    __slots__ = ("_lane", "base", "drawn_end_us", "drawn_start_us", "offset_ns", "start_ns", "state")
 
     def __init__(self, start_ns: int, offset_ns: int, drawn_start_us: int | None = None) -> None:
         self.start_ns = start_ns
@@ -37,11 +37,23 @@ class OpenSpan:
             drawn_start_us = (start_ns + offset_ns) // 1000
         self.drawn_start_us = drawn_start_us
         self.drawn_end_us: int | None = None
-        self.lane = Lane(drawn_start_us)
+        self._lane: Lane | None = None
         self.base: Any = None
         """The context value that was current when it began, as the carrier made it."""
         self.state: Any = None
         """For the observer that draws it."""
+
+    @property
+    def lane(self) -> Lane:
+        """Where its children are drawn; made with the first, for most spans have none."""
+        if self._lane is None:
+            self._lane = Lane(self.drawn_start_us)
+        return self._lane
+
+    @property
+    def last_inside_us(self) -> int:
+        """Where its last child is drawn to; it may not end earlier itself."""
+        return self.drawn_start_us - 1 if self._lane is None else self._lane.last_us
 
     def wall(self, at_ns: int) -> int:
         """The wall-clock time of a monotonic one."""

@@ -78,7 +78,7 @@ class Pipeline:
     @property
     def watches_sigterm(self) -> bool:
         """Whether SIGTERM is handled."""
-        return self._doors.watches_sigterm
+        return self._doors.sigterm.is_watched
 
     def open(self, chosen: Plan) -> None:
         """Build what the plan says, set global providers where there are none, watch the end."""

@@ -1,0 +1,122 @@
+"""SIGTERM: leave first, then die of it as if nobody had handled it."""
+
+from __future__ import annotations
+
+import _thread
+import os
+import signal
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from types import FrameType
+
+_GRACE_S = 0.2
+_KICK_EVERY_S = 0.05
+
+
+class Sigterm:
+    """Handles SIGTERM where it would otherwise end the process, and nobody else handles it.
+
+    `leave` is given at most `deadline_s`; then the signal is sent once more, unhandled.
+    """
+
+    def __init__(self, leave: Callable[[], None], deadline_s: float) -> None:
+        self.is_watched = False
+        self._leave = leave
+        self._deadline_s = deadline_s
+        self._is_dying = threading.Event()
+        self._mask = threading.local()
+
+    def watch(self) -> bool:
+        """Install the handler if it is needed and allowed; whether it was."""
+        if _is_free():
+            signal.signal(signal.SIGTERM, self._handle)
+            self.is_watched = True
+        return self.is_watched
+
+    def forget(self) -> None:
+        """Take the handler away, unless it is another's by now."""
+        if self.is_watched and signal.getsignal(signal.SIGTERM) == self._handle:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        self.is_watched = False
+
+    def _handle(self, number: int, frame: FrameType | None) -> None:
+        """Leave in another thread: this one may hold the locks that leaving needs.
+
+        That is started without `threading`, whose own locks this one may hold as well.
+        """
+        if self._is_dying.is_set():
+            return
+        self._is_dying.set()
+        done = _thread.allocate_lock()
+        done.acquire()
+
+        def leave() -> None:
+            try:
+                self._leave()
+            finally:
+                done.release()
+
+        with suppress(RuntimeError):  # no threads any more: it is leaving already
+            _thread.start_new_thread(leave, ())
+            done.acquire(timeout=self._deadline_s + _GRACE_S)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    # --- forks ------------------------------------------------------------------------------
+    def before_fork(self) -> None:
+        """Hold the signal back: Python forgets those that reach a child in its first moment.
+
+        Without a handler such a child would die; with one, a pool that terminates a worker which
+        has just been born would wait for its end for ever.
+        """
+        if self.is_watched:
+            self._mask.before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+
+    def after_fork(self) -> None:
+        """Let it through again, in parent and child."""
+        mask = getattr(self._mask, "before", None)
+        if mask is not None:
+            self._mask.before = None
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+
+    def insist(self) -> None:
+        """In a pool's worker: see to it that the handler runs even if the main thread sleeps.
+
+        A signal that arrives after the interpreter last looked and before the main thread waits
+        for its next task is handled only after that; but a pool that terminates its workers gives
+        them no task any more. So another thread wakes the main one until the handler runs.
+        """
+        is_main = threading.current_thread() is threading.main_thread()
+        if not (self.is_watched and is_main) or signal.getsignal(signal.SIGTERM) != self._handle:
+            return
+        reading, writing = os.pipe()
+        os.set_blocking(writing, False)
+        others = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+        if others != -1:
+            signal.set_wakeup_fd(others)
+            os.close(reading)
+            os.close(writing)
+            return
+        arguments = (reading, threading.main_thread().ident)
+        threading.Thread(
+            target=self._wake, args=arguments, name="llmphases-sigterm", daemon=True
+        ).start()
+
+    def _wake(self, reading: int, main_thread: int) -> None:
+        while signal.SIGTERM not in os.read(reading, 64):
+            pass
+        while not self._is_dying.wait(_KICK_EVERY_S):
+            signal.pthread_kill(main_thread, signal.SIGTERM)
+
+
+def _is_free() -> bool:
+    """Whether SIGTERM would end this process, and may be handled here.
+
+    The first process of a container ignores it without a handler, and would go on afterwards.
+    """
+    return (
+        threading.current_thread() is threading.main_thread()
+        and os.getpid() != 1
+        and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )

@@ -11,6 +11,7 @@ import pathlib
 import hypothesis.strategies as st
 import pytest
 from hypothesis import given
+from opentelemetry.sdk.trace import TracerProvider
 
 from llmphases import conventions as names
 from llmphases.calls import Call, Ended, Usage
@@ -22,7 +23,6 @@ from llmphases.otel.attributes import (
     seconds,
 )
 from llmphases.phases import Cost, Phase
-from opentelemetry.sdk.trace import TracerProvider
 from otel.pieces import open_call, open_job, open_phase, record_of
 
 _DAYS_26 = 2**51 - 1

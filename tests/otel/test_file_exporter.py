@@ -38,7 +38,11 @@ def _spans() -> list[ReadableSpan]:
         "scope", "1.0", "https://schema/2", {"a": True}
     )
     remote = SpanContext(
-        2**127 + 5, 7, is_remote=True, trace_flags=TraceFlags(1), trace_state=TraceState([("k", "v")])
+        2**127 + 5,
+        7,
+        is_remote=True,
+        trace_flags=TraceFlags(1),
+        trace_state=TraceState([("k", "v")]),
     )
     root = tracer.start_span(
         "root",
@@ -47,7 +51,7 @@ def _spans() -> list[ReadableSpan]:
         links=[Link(remote, {"why": "because"})],
         start_time=1_700_000_000_000_000_001,
         attributes={
-            "text": "ü \n \"quoted\"",
+            "text": 'ü \n "quoted"',
             "empty": "",
             "no": False,
             "zero": 0,
@@ -66,7 +70,9 @@ def _spans() -> list[ReadableSpan]:
     root.add_event("event", {"k": 1}, timestamp=1_700_000_000_000_000_002)
     root.set_status(Status(StatusCode.ERROR, "said"))
     child = tracer.start_span("child", context=set_span_in_context(root), start_time=5)
-    bare = TracerProvider(shutdown_on_exit=False).get_tracer("other").start_span("bare", start_time=1)
+    bare = (
+        TracerProvider(shutdown_on_exit=False).get_tracer("other").start_span("bare", start_time=1)
+    )
     for span in (bare, child, root):
         span.end(end_time=1_700_000_000_000_000_003)
     return [bare, child, root]

@@ -220,6 +220,14 @@ class Carrier(Protocol):
         """`base` with `frame` in it and the span of `frame.owner` current."""
         ...
 
+    def move(self, context: Any, frame: Frame) -> Any:
+        """`context` with another frame in place of its own.
+
+        The span of the new owner is current in it only if that of the old one was: what the
+        program itself has made current stays.
+        """
+        ...
+
     def frame_of(self, context: Any) -> Frame | None:
         """The frame in a context value."""
         ...
@@ -240,6 +248,10 @@ class PlainCarrier:
         self.variable: ContextVar[Any] = ContextVar("llmphases", default=None)
 
     def enter(self, base: Any, frame: Frame) -> Any:
+        """The frame."""
+        return frame
+
+    def move(self, context: Any, frame: Frame) -> Any:
         """The frame."""
         return frame
 

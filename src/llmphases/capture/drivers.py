@@ -8,17 +8,19 @@ step, so a span or a context variable that it set stays its own.
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator
 from typing import Any, Protocol, TypeVar
 
+from llmphases.capture.untraced import NOTHING, Untraced
 from llmphases.recorder.streams import FIRST_CHUNK, NEW_REQUEST, Reading
 
 T = TypeVar("T")
 _ANY_NEWS = FIRST_CHUNK | NEW_REQUEST
 
 
-class AnyFlow(Protocol):
+class _AnyFlow(Protocol):
     """What a driver needs to know and tells; `Flow` and `PhaseFlow` are the two there are."""
 
     now: Callable[[], int]
@@ -26,16 +28,16 @@ class AnyFlow(Protocol):
     context: Any
     track: Any
 
-    def start(self, driver: Callable[[], Any], /) -> bool | None: ...
-    def waited_ns(self) -> int: ...
-    def rule_for(self, chunk: Any, /) -> Callable[[Any], int]: ...
+    def start(self, driver: Callable[[], Any], /) -> Reading | None: ...
+    def rule_for(self, chunk: Any, /) -> Callable[[Any], int] | None: ...
     def broken_rule(self) -> Callable[[Any], int]: ...
     def seen(self, at_ns: int, kind: int, context: Any, /) -> Any: ...
     def note(self, chunk: Any, /) -> None: ...
     def long_stall(self, since_ns: int, length_ns: int, /) -> int: ...
     def over(
-        self, reading: Reading, error: BaseException | None = None, last_chunk: Any = None, /
-    ) -> None: ...
+        self, driver: Callable[[], Any], reading: Reading, error: BaseException | None,
+        last_chunk: Any, /,
+    ) -> None: ...  # fmt: skip
 
 
 class _Self:
@@ -50,7 +52,7 @@ class _Self:
         return self.driver() if self.driver is not None else None
 
 
-def driven(source: Generator[Any, Any, Any], flow: AnyFlow) -> Generator[Any, Any, Any]:
+def driven(source: Generator[Any, Any, Any], flow: _AnyFlow) -> Generator[Any, Any, Any]:
     """A generator that behaves as `source` and tells `flow` of it."""
     me = _Self()
     driver = _drive(source, flow, me)
@@ -59,7 +61,7 @@ def driven(source: Generator[Any, Any, Any], flow: AnyFlow) -> Generator[Any, An
     return driver
 
 
-def driven_async(source: AsyncGenerator[Any, Any], flow: AnyFlow) -> AsyncGenerator[Any, Any]:
+def driven_async(source: AsyncGenerator[Any, Any], flow: _AnyFlow) -> AsyncGenerator[Any, Any]:
     """An async generator that behaves as `source` and tells `flow` of it."""
     me = _Self()
     driver = _drive_async(source, flow, me)
@@ -73,30 +75,56 @@ def _look_like(driver: Any, source: Any) -> None:
     driver.__qualname__ = source.__qualname__
 
 
-def relay(source: Iterator[T]) -> Generator[T, None, None]:
-    """Any iterator as a generator; closing it leaves the source alone."""
-    for item in source:  # noqa: UP028  # `yield from` would call source.close()
+def relay(source: Iterator[T]) -> Generator[T, None, Any]:
+    """The steps of any iterator as a generator; closing it leaves the source alone."""
+    step = source.__next__
+    while True:
+        try:
+            item = step()
+        except StopIteration as stop:
+            return stop.value
         yield item
 
 
 async def relay_async(source: AsyncIterator[T]) -> AsyncGenerator[T, None]:
-    """Any async iterator as an async generator; closing it leaves the source alone."""
-    async for item in source:
+    """The steps of any async iterator as an async generator; closing it leaves the source alone."""
+    step = source.__anext__
+    while True:
+        try:
+            item = await step()
+        except StopAsyncIteration:
+            return
         yield item
 
 
-def _drive(source: Generator[Any, Any, Any], flow: AnyFlow, me: _Self) -> Generator[Any, Any, Any]:
-    if not flow.start(me):
-        return (yield from source)
+def first_step(source: AsyncGenerator[Any, Any]) -> Callable[[Any], Any]:
+    """`source.asend` for the first step, unknown to the event loop.
+
+    A loop closes every async generator that it knows of, all at the same time. It knows the
+    driver, which closes its source; knowing both, it would have them run into each other.
+    """
+    hooks = sys.get_asyncgen_hooks()
+    sys.set_asyncgen_hooks(None, None)
+    try:
+        step = source.asend(None)
+    finally:
+        sys.set_asyncgen_hooks(*hooks)
+    return lambda _: step
+
+
+def _drive(source: Generator[Any, Any, Any], flow: _AnyFlow, me: _Self) -> Generator[Any, Any, Any]:
+    begun = flow.start(me)
+    if begun is None:
+        flow, begun = Untraced(), NOTHING
     now, track, context = flow.now, flow.track, flow.context
     put, back, current = flow.variable.set, flow.variable.reset, flow.variable.get
     send, throw = source.send, source.throw
     sent: Any = None
     thrown: BaseException | None = None
-    last: int | None = None
     item = kind_of = chunk_type = None
-    stall = flow.waited_ns()
-    at_last = count = arrived = 0
+    closes = False
+    stall, _, last, at_last, count = begun
+    arrived = 0
     limit = track.limit_ns
     try:
         while True:
@@ -106,7 +134,11 @@ def _drive(source: Generator[Any, Any, Any], flow: AnyFlow, me: _Self) -> Genera
                     item = send(sent)
                 else:
                     error, thrown = thrown, None
-                    item = throw(error)
+                    closes = isinstance(error, GeneratorExit)
+                    try:
+                        item = throw(error)
+                    finally:
+                        del error  # an exception that its own frame holds lives for long
             finally:
                 context = current()
                 back(token)
@@ -123,7 +155,7 @@ def _drive(source: Generator[Any, Any, Any], flow: AnyFlow, me: _Self) -> Genera
                 last = arrived
                 at_last = stall
                 if track.awaiting & (kind | _ANY_NEWS):
-                    context = flow.seen(arrived, kind, context)
+                    context = flow.seen(arrived, kind, context) or context
             else:
                 if track.awaiting & FIRST_CHUNK:
                     flow.seen(arrived, 0, context)
@@ -137,29 +169,29 @@ def _drive(source: Generator[Any, Any, Any], flow: AnyFlow, me: _Self) -> Genera
             if held >= limit:
                 limit = flow.long_stall(arrived, held)
     except StopIteration as stop:
-        flow.over(Reading(stall, None, last, at_last, count), None, item)
+        end = GeneratorExit() if closes else None
+        flow.over(me, Reading(stall, None, last, at_last, count), end, item)
         return stop.value
     except BaseException as failure:
-        flow.over(Reading(stall, None, last, at_last, count), failure, item)
+        flow.over(me, Reading(stall, None, last, at_last, count), failure, item)
         raise
 
 
 async def _drive_async(
-    source: AsyncGenerator[Any, Any], flow: AnyFlow, me: _Self
+    source: AsyncGenerator[Any, Any], flow: _AnyFlow, me: _Self
 ) -> AsyncGenerator[Any, Any]:
-    if not flow.start(me):
-        async for item in source:
-            yield item
-        return
+    begun = flow.start(me)
+    if begun is None:
+        flow, begun = Untraced(), NOTHING
     now, track, context = flow.now, flow.track, flow.context
     put, back, current = flow.variable.set, flow.variable.reset, flow.variable.get
-    send, throw = source.asend, source.athrow
+    send, throw = first_step(source), source.athrow
     sent: Any = None
     thrown: BaseException | None = None
-    last: int | None = None
     item = kind_of = chunk_type = None
-    stall = flow.waited_ns()
-    at_last = count = arrived = 0
+    closes = False
+    stall, _, last, at_last, count = begun
+    arrived = 0
     limit = track.limit_ns
     try:
         while True:
@@ -169,14 +201,23 @@ async def _drive_async(
                     item = await send(sent)
                 else:
                     error, thrown = thrown, None
-                    item = await throw(error)
+                    closes = isinstance(error, GeneratorExit)
+                    try:
+                        item = await throw(error)
+                    finally:
+                        del error  # an exception that its own frame holds lives for long
             finally:
-                context = current()
-                back(token)
+                left = current()
+                try:
+                    back(token)
+                    context = left
+                except ValueError:  # dropped while it waited, from another context than its own
+                    pass
             arrived = now()
             count += 1
             if type(item) is not chunk_type:
                 chunk_type = type(item)
+                send = source.asend
                 kind_of = flow.rule_for(item)
             try:
                 kind = kind_of(item)  # type: ignore[misc]  # set with chunk_type
@@ -186,7 +227,7 @@ async def _drive_async(
                 last = arrived
                 at_last = stall
                 if track.awaiting & (kind | _ANY_NEWS):
-                    context = flow.seen(arrived, kind, context)
+                    context = flow.seen(arrived, kind, context) or context
             else:
                 if track.awaiting & FIRST_CHUNK:
                     flow.seen(arrived, 0, context)
@@ -200,8 +241,9 @@ async def _drive_async(
             if held >= limit:
                 limit = flow.long_stall(arrived, held)
     except StopAsyncIteration:
-        flow.over(Reading(stall, None, last, at_last, count), None, item)
+        end = GeneratorExit() if closes else None
+        flow.over(me, Reading(stall, None, last, at_last, count), end, item)
         return
     except BaseException as failure:
-        flow.over(Reading(stall, None, last, at_last, count), failure, item)
+        flow.over(me, Reading(stall, None, last, at_last, count), failure, item)
         raise

@@ -7,6 +7,7 @@ when the recorder asks in between.
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import fields
 from typing import Any
@@ -21,28 +22,26 @@ from llmphases.capture.current import (
     outcome,
     wired,
 )
+from llmphases.capture.untraced import NOTHING, no_token
 from llmphases.observers import Frame, OpenSpan, complain_once, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.recorder import Description
 from llmphases.recorder.reported import ReportedTimes
 from llmphases.recorder.streams import NEW_REQUEST, Reading, StreamTrack
 
-NOTHING = Reading(0, None, None, 0, 0)
-
 
 class Flow:
     """The state of one stream that is handed to a consumer."""
 
     __slots__ = (
-        "_driver", "_facts_of", "_handed_ns", "_is_over", "_reported", "_shape", "_usage",
-        "_wiring", "call", "closing", "context", "finishes", "is_object", "is_own", "key", "now",
-        "shape", "touched_ns", "track", "variable", "what",
+        "__weakref__", "_before", "_driver", "_facts_of", "_is_over", "_reported", "_shape",
+        "_usage", "_wiring", "call", "closing", "context", "finishes", "is_object", "is_own", "key",
+        "now", "shape", "touched_ns", "track", "variable", "what",
     )  # fmt: skip
 
     def __init__(
         self, *, what: Description | None = None, call: CallRecorder | None = None,
         shape: ChunkShape | None = None, is_own: bool = True, finishes: bool = True,
-        is_object: bool = False,
     ) -> None:  # fmt: skip
         self.what = what
         """The call to begin at the first step; None if `call` is open already."""
@@ -51,8 +50,8 @@ class Flow:
         """Whether the stream is what the traced function itself gives out."""
         self.finishes = finishes
         """Whether the call ends with the stream."""
-        self.is_object = is_object
-        """Whether it is a stream object, where being dropped can be told from being closed."""
+        self.is_object = False
+        """Whether it is a stream object: it outlives the iterators that it gives out."""
         self.shape = shape
         """What the program said about its chunks; None: found by looking at them."""
         self._wiring: Wiring = wired()
@@ -66,7 +65,8 @@ class Flow:
         """Set before a close that the consumer asked for, so that it is no loss."""
         self.touched_ns: int | None = None
         """When the consumer last read by a way around us."""
-        self._handed_ns: int | None = None
+        self._before = NOTHING
+        """The sums of the drivers that are gone, and since when no other has begun."""
         self._driver: Callable[[], Any] | None = None
         self._facts_of: Callable[[Any], Any] | None = None
         self._usage: Usage | None = None
@@ -79,32 +79,50 @@ class Flow:
     def _hand_over(self, call: CallRecorder) -> None:
         """The stream of a call that is open already: until its first step, the consumer has it."""
         at_ns = self.now()
-        self._handed_ns = at_ns
+        self._before = NOTHING._replace(held_since_ns=at_ns)
         self.key = context_key()
         self.context = call.context
-        self.track = call.stream_opened(at_ns, self.key, own=self.is_own)
-        if self.track is not None:
-            self.track.read = self.reading
+        self._tracked_by(call.stream_opened(at_ns, self.key, own=self.is_own))
+
+    def _tracked_by(self, track: StreamTrack | None) -> None:
+        self.track = track
+        if track is None:
+            return
+        # Weakly, for the call holds its tracks: a stream that nobody has any more must go.
+        itself = weakref.ref(self)
+
+        def read() -> Reading:
+            flow = itself()
+            return NOTHING if flow is None else flow.reading()
+
+        track.read = read
 
     @never_raises
-    def start(self, driver: Callable[[], Any]) -> bool | None:
-        """The first step: True if the stream is traced."""
+    def start(self, driver: Callable[[], Any]) -> Reading | None:
+        """The first step of a driver: the sums it goes on from; None if it is not traced."""
         if self._is_over:
-            return False
-        if self.what is not None:
-            self.call = begin_call(self.what)
-            if self.call is None:
-                return False
-            self.key = context_key()
-            self.context = self.call.context
-            self.track = self.call.stream_opened(self.call.start_ns, self.key, own=True)
+            return None
+        if self.call is None:
+            self._begin()
         else:
             self._enter_here()
-        if self.track is None or self.call is None:
-            return False
+        if self.track is None:
+            return None
+        before = self.reading()
+        stall_ns = before.stall_ns
+        if before.held_since_ns is not None:
+            stall_ns += max(0, self.now() - before.held_since_ns)
         self._driver = driver
-        self.track.read = self.reading
-        return True
+        return before._replace(stall_ns=stall_ns, held_since_ns=None)
+
+    def _begin(self) -> None:
+        if self.what is None:
+            return
+        self.call = begin_call(self.what)
+        if self.call is not None:
+            self.key = context_key()
+            self.context = self.call.context
+            self._tracked_by(self.call.stream_opened(self.call.start_ns, self.key, own=True))
 
     def _enter_here(self) -> None:
         """Let the steps see what the consumer has set since the stream was handed over."""
@@ -113,29 +131,34 @@ class Flow:
         frame = Frame(call=self.call, owner=self.call, job=self.call.job)
         self.context = self._wiring.carrier.enter(here, frame)
 
-    def waited_ns(self) -> int:
-        """The stall before the first step."""
-        return 0 if self._handed_ns is None else max(0, self.now() - self._handed_ns)
+    @property
+    def is_over(self) -> bool:
+        """Whether nothing is told of this stream any more."""
+        return self._is_over
+
+    def is_driven_by(self, driver: Any) -> bool:
+        """Whether this is the driver that tells of the stream now (or the first may still come)."""
+        return self._driver is None or self._driver() is driver
 
     def reading(self) -> Reading:
-        """The driver's sums right now."""
+        """The sums right now."""
         driver = self._driver() if self._driver is not None else None
-        if driver is None:
-            return NOTHING._replace(held_since_ns=self._handed_ns)
         frame = getattr(driver, "gi_frame", None) or getattr(driver, "ag_frame", None)
         if frame is None:
-            return NOTHING
+            return self._before
         variables = frame.f_locals
         is_running = getattr(driver, "gi_running", False) or getattr(driver, "ag_running", False)
         count = variables.get("count", 0)
+        holds_one = not is_running and count > self._before.chunks
         return Reading(
             variables.get("stall", 0),
-            None if is_running or not count else variables["arrived"],
+            variables["arrived"] if holds_one else None,
             variables.get("last"),
             variables.get("at_last", 0),
             count,
         )
 
+    @never_raises
     def rule_for(self, chunk: Any) -> Callable[[Any], int]:
         """How to tell whether chunks of this type are tokens."""
         shape = self.shape or self._wiring.shape_of(chunk)
@@ -164,7 +187,7 @@ class Flow:
         frame = carrier.frame_of(context)
         if frame is None or frame.owner is not self.call or frame.block is not None:
             return context
-        return carrier.enter(context, Frame(call=self.call, owner=span, job=frame.job))
+        return carrier.move(context, Frame(call=self.call, owner=span, job=frame.job))
 
     @never_raises
     def note(self, chunk: Any) -> None:
@@ -188,53 +211,57 @@ class Flow:
 
     @never_raises
     def over(
-        self, reading: Reading, error: BaseException | None = None, last_chunk: Any = None
-    ) -> None:
-        """The stream is over; with it, maybe, its call."""
-        if self._is_over:
-            return
-        self._is_over = True
-        self._driver = None
-        call, track = self.call, self.track
-        if call is None or track is None:
+        self, driver: Callable[[], Any], reading: Reading, error: BaseException | None,
+        last_chunk: Any,
+    ) -> None:  # fmt: skip
+        """A driver is at its end; with it the stream, and maybe its call."""
+        if self._is_over or driver is not self._driver or self.call is None:
             return
         at_ns = self.now()
         if reading.chunks:
             self.note(last_chunk)
-        if self._usage is not None:
-            call.add_usage(self._usage)
-        ended, error_type = outcome(error)
+        ended = outcome(error)[0]
         if ended is Ended.CLOSED and self.is_object and not self.closing:
-            ended = Ended.DROPPED
-        failed = ended is Ended.ERROR
-        call.stream_ended(
-            track, at_ns, reading, failed=failed, key=self.key, reported=self._reported
-        )
-        if self.finishes:
-            end_call(call, error, ended=ended, at_ns=at_ns)
+            # Only an iterator is gone. Who still has the stream can go on reading it.
+            self._driver = None
+            self._before = reading._replace(held_since_ns=at_ns)
+            return
+        self._end(reading, at_ns, ended, error)
 
     @never_raises
     def abandon(self, ended: Ended) -> None:
-        """Nobody steps the stream any more: it was dropped, or read around us."""
-        if self._is_over or (self.call is None and self.what is not None):
+        """Nobody steps the stream any more: it was closed or dropped, or read around us."""
+        if self._is_over:
+            return
+        if self.call is None or self.track is None:
             self._is_over = True
             return
+        reading, at_ns = self.reading(), self.now()
+        if self.touched_ns is not None and not reading.chunks:
+            ended, at_ns = Ended.UNOBSERVED, self.touched_ns
+        if reading.held_since_ns is not None:
+            held_ns = max(0, at_ns - reading.held_since_ns)
+            reading = reading._replace(stall_ns=reading.stall_ns + held_ns, held_since_ns=None)
+        self._end(reading, at_ns, ended)
+
+    def _end(
+        self, reading: Reading, at_ns: int, ended: Ended, error: BaseException | None = None
+    ) -> None:
         self._is_over = True
-        call, track = self.call, self.track
-        if call is None or track is None:
-            return
-        at_ns = self.touched_ns if self.touched_ns is not None else self.now()
-        if self.touched_ns is not None:
-            ended = Ended.UNOBSERVED
-        track.read = None
-        call.stream_ended(track, at_ns, NOTHING, key=self.key)
+        self._driver = None
+        assert self.call is not None
+        if self._usage is not None:
+            self.call.add_usage(self._usage)
+        self.call.stream_ended(
+            self.track, at_ns, reading, failed=ended is Ended.ERROR, key=self.key,
+            reported=self._reported,
+        )  # fmt: skip
         if self.finishes:
-            end_call(call, ended=ended, at_ns=at_ns)
+            end_call(self.call, error, ended=ended, at_ns=at_ns)
 
     def closed(self) -> None:
         """The consumer has closed the stream, and no step of ours will tell."""
-        if not self._is_over:
-            self.abandon(Ended.CLOSED)
+        self.abandon(Ended.CLOSED)
 
     @never_raises
     def touch(self) -> None:
@@ -243,11 +270,6 @@ class Flow:
 
     def __del__(self) -> None:
         self.abandon(Ended.CLOSED if self.closing else Ended.DROPPED)
-
-
-def no_token(chunk: Any) -> int:
-    """The rule that replaces a broken one."""
-    return 0
 
 
 def _overruled(before: Usage | None, after: Usage) -> Usage:

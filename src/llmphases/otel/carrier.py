@@ -21,10 +21,8 @@ from llmphases.observers import Frame
 _FRAME_KEY = otel_context.create_key("llmphases-frame")
 _SPAN_KEY = next(iter(set_span_in_context(INVALID_SPAN, Context())))
 """The key of the current span; asked for in public, because the constant is private."""
-_SUPPRESS_KEYS = (
-    getattr(otel_context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation"),
-    "suppress_instrumentation",
-)
+_SUPPRESS_KEY = "suppress_instrumentation"
+_SDK_SUPPRESS_KEY = getattr(otel_context, "_SUPPRESS_INSTRUMENTATION_KEY", _SUPPRESS_KEY)
 _put = dict.__setitem__
 """Fills a context that nobody has seen yet: `set_value` would copy it twice per value."""
 
@@ -33,13 +31,18 @@ def is_suppressed(context: Any) -> bool:
     """Whether whoever made this context asked for no instrumentation inside it."""
     if not context:
         return False
-    return any(context.get(key) for key in _SUPPRESS_KEYS)
+    return bool(context.get(_SDK_SUPPRESS_KEY) or context.get(_SUPPRESS_KEY))
 
 
 def frame_of(context: Any) -> Frame | None:
     """The frame in a context value; None outside anything traced."""
     frame: Frame | None = context.get(_FRAME_KEY) if context else None
     return frame
+
+
+def span_in(context: Any) -> Any:
+    """The current span of a context value, or None; what `get_current_span` asks, in one step."""
+    return context.get(_SPAN_KEY)
 
 
 class OtelCarrier:
@@ -56,6 +59,15 @@ class OtelCarrier:
         if owner is not None and owner.state is not None:
             _put(context, _SPAN_KEY, owner.state)
         return context
+
+    def move(self, context: Any, frame: Frame) -> Any:
+        """`context` with another frame; a span that the program made current there stays so."""
+        moved = self.enter(context, frame)
+        before = frame_of(context)
+        ours = before.owner.state if before is not None and before.owner is not None else None
+        if context.get(_SPAN_KEY) is not ours:
+            _put(moved, _SPAN_KEY, context.get(_SPAN_KEY))
+        return moved
 
     def frame_of(self, context: Any) -> Frame | None:
         """The frame in a context value; None outside anything traced."""

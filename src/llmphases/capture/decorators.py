@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import types
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, TypeVar
 
 import wrapt
@@ -34,6 +34,8 @@ class TracedFunction(wrapt.FunctionWrapper[Any, Any]):
     __bound_function_wrapper__ = _TracedBound
     _self_is_call = False
     """Whether it is a call (or a phase); wrapt keeps a proxy's own state under this prefix."""
+    _self_options: Mapping[str, Any] | None = None
+    """Of a call: how it was decorated."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return self.__wrapped__.__qualname__
@@ -70,6 +72,8 @@ def decorated_call(
         function = function.__wrapped__
     traced = TracedFunction(function, _call_wrapper(_kind_of(function), what, shape))
     traced._self_is_call = True  # noqa: SLF001  # wrapt's prefix for a proxy's own state
+    options = {"name": what.name, "model": model, "provider": provider, "operation": operation}
+    traced._self_options = options  # noqa: SLF001  # as above
     wired()
     return traced
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from llmphases.capture.current import adopt_settings, hand_over, is_disabled, settings, wired
+from llmphases.capture.decoration import traced_llm_call
 from llmphases.capture.marks import leave
 from llmphases.observers import Frame, OpenJob, OpenPhase, OpenSpan, never_raises
 from llmphases.phases import Phase
@@ -38,7 +39,7 @@ class Piece:
         return self._variables.run(self._run, args, kwargs)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        parcel = _pack(self._job, self._context, self._submitted_ns)
+        parcel = _pack(self._job, self._context, self._submitted_ns, self.__wrapped__)
         if parcel is None:
             return functools.partial, (self.__wrapped__,)
         return functools.partial, (run_parcel, parcel, self.__wrapped__)
@@ -106,10 +107,12 @@ class Parcel:
     headers: Mapping[str, str]
     settings: Mapping[str, Any] | None
     """How the sender was configured, for workers that were not forked from it."""
+    decoration: Mapping[str, Any] | None
+    """How the function is decorated: what pickles a function by its code loses that."""
 
 
 @never_raises
-def _pack(job: OpenJob, context: Any, submitted_ns: int) -> Parcel:
+def _pack(job: OpenJob, context: Any, submitted_ns: int, function: object) -> Parcel:
     return Parcel(
         job=job.name,
         workers=job.workers,
@@ -120,6 +123,7 @@ def _pack(job: OpenJob, context: Any, submitted_ns: int) -> Parcel:
         machine=_machine(),
         headers=wired().carrier.inject(context),
         settings=_portable(settings()),
+        decoration=getattr(function, "_self_options", None),
     )
 
 
@@ -127,6 +131,8 @@ def run_parcel(parcel: Parcel, function: Callable[..., Any], /, *args: Any, **kw
     """In the worker process: run the work under the job's span, then send what it left."""
     if is_disabled():
         return function(*args, **kwargs)
+    if parcel.decoration is not None and not hasattr(function, "_self_options"):
+        function = traced_llm_call(**parcel.decoration)(function)
     token = _unpack(parcel)
     try:
         return function(*args, **kwargs)

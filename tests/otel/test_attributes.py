@@ -17,7 +17,9 @@ from llmphases import conventions as names
 from llmphases.calls import Call, Ended, Usage
 from llmphases.otel.attributes import (
     call_attributes,
+    costs_of,
     exportable,
+    fixed_share,
     job_attributes,
     phase_attributes,
     seconds,
@@ -31,6 +33,22 @@ _DAYS_26 = 2**51 - 1
 @given(st.integers(0, _DAYS_26))
 def test_seconds_give_back_the_same_nanoseconds(nanoseconds: int):
     assert round(seconds(nanoseconds) * 1e9) == nanoseconds
+
+
+@given(
+    st.dictionaries(st.sampled_from(Phase), st.integers(0, 10**9)),
+    st.integers(0, 10**9),
+    st.sampled_from([Cost.FIXED, Cost.UNSPLIT]),
+)
+def test_the_quick_sums_are_those_of_the_record(
+    exclusive: dict[Phase, int], unattributed: int, cost: Cost
+):
+    record = record_of(
+        open_call(), 0, exclusive_ns=exclusive, unattributed_ns=unattributed, unattributed_cost=cost
+    )
+    costs = costs_of(record)
+    assert costs == {one: record.cost_ns(one) for one in Cost}
+    assert fixed_share(costs) == record.fixed_share
 
 
 def test_all_costs_and_the_unattributed_time_are_always_there():

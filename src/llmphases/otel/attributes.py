@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from llmphases import conventions as names
-from llmphases.calls import AttributeValue, Call, Usage
+from llmphases.calls import AttributeValue, Call
 from llmphases.observers import OpenCall, OpenJob, OpenPhase
 from llmphases.phases import Cost, Origin, Phase
 
@@ -15,7 +16,39 @@ Attributes = dict[str, AttributeValue]
 _SCALARS = (str, bool, int, float)
 _LARGEST_INT = 2**63 - 1
 _COST_DURATIONS = tuple((cost, names.cost_duration(cost)) for cost in Cost)
+_COST_OF = {phase: phase.cost for phase in Phase}
 _PHASE_DURATIONS = {phase: names.phase_duration(phase) for phase in Phase}
+
+_TIMES = {
+    names.CALL_TIME_TO_FIRST_TOKEN: "first_token_ns",
+    names.TIME_TO_FIRST_REASONING_TOKEN: "first_reasoning_ns",
+    names.TIME_TO_FIRST_ANSWER_TOKEN: "first_answer_ns",
+    names.QUEUED_DURATION: "queued_ns",
+}
+"""Which field of a `Call` an attribute tells, in seconds."""
+_FACTS = {
+    names.PROVIDER_NAME: "provider",
+    names.REQUEST_MODEL: "request_model",
+    names.RESPONSE_MODEL: "response_model",
+    names.CHUNKS: "chunks",
+    names.UNITS: "units",
+    names.CACHE_RESULT: "cache_result",
+    names.BATCH_SIZE: "batch_size",
+    names.FIRST_TOKEN_RULE: "first_token_rule",
+    names.REPORTED_TRUSTED: "reported_trusted",
+    names.JOB_NAME: "job",
+    names.ERROR_TYPE: "error_type",
+}
+_USAGE = {
+    names.INPUT_TOKENS: "input_tokens",
+    names.OUTPUT_TOKENS: "output_tokens",
+    names.CACHE_READ_INPUT_TOKENS: "cache_read_input_tokens",
+    names.CACHE_WRITE_INPUT_TOKENS: "cache_write_input_tokens",
+    names.REASONING_OUTPUT_TOKENS: "reasoning_output_tokens",
+}
+_times_of = attrgetter(*_TIMES.values())
+_facts_of = attrgetter(*_FACTS.values())
+_usage_of = attrgetter(*_USAGE.values())
 
 
 def _phase_template(phase: Phase, origin: Origin) -> Attributes:
@@ -77,79 +110,65 @@ def call_attributes(record: Call) -> Attributes:
     attributes[names.OPERATION_NAME] = record.operation
     attributes[names.CALL_NAME] = record.name
     attributes[names.CALL_NESTED] = record.nested
-    _add_times(attributes, record)
-    _add_known(attributes, _optional(record))
-    if record.stream:
-        attributes[names.REQUEST_STREAM] = True
-        _add_seconds(attributes, {names.TIME_TO_FIRST_CHUNK: record.first_chunk_ns})
+    _add_costs(attributes, record)
+    _add_known(attributes, _FACTS, _facts_of(record))
+    for key, nanoseconds in zip(_TIMES, _times_of(record), strict=True):
+        if nanoseconds is not None:
+            attributes[key] = seconds(nanoseconds)
+    if record.ended is not None:
+        attributes[names.STREAM_ENDED] = record.ended.value
     if record.requests:
         attributes[names.REQUESTS] = record.requests
         attributes[names.RETRIES] = record.retries
-    if record.usage:
-        _add_known(attributes, _usage(record.usage))
-    for key, value in exportable(record.reported).items():
-        attributes[names.REPORTED_PREFIX + key] = value
+    if record.stream:
+        _add_stream(attributes, record)
+    if record.usage is not None:
+        _add_known(attributes, _USAGE, _usage_of(record.usage))
+    if record.reported:
+        for key, value in exportable(record.reported).items():
+            attributes[names.REPORTED_PREFIX + key] = value
     return attributes
 
 
-def _add_times(attributes: Attributes, record: Call) -> None:
-    costs = dict.fromkeys(Cost, 0)
-    costs[record.unattributed_cost] = record.unattributed_ns
-    for phase, nanoseconds in record.exclusive_ns.items():
-        costs[phase.cost] += nanoseconds
-        attributes[_PHASE_DURATIONS[phase]] = seconds(nanoseconds)
-    for cost, key in _COST_DURATIONS:
-        attributes[key] = seconds(costs[cost])
-    attributes[names.UNATTRIBUTED_DURATION] = seconds(record.unattributed_ns)
-    _add_seconds(
-        attributes,
-        {
-            names.CALL_TIME_TO_FIRST_TOKEN: record.first_token_ns,
-            names.TIME_TO_FIRST_REASONING_TOKEN: record.first_reasoning_ns,
-            names.TIME_TO_FIRST_ANSWER_TOKEN: record.first_answer_ns,
-            names.QUEUED_DURATION: record.queued_ns,
-        },
-    )
-
-
-def _add_seconds(attributes: Attributes, known: Mapping[str, int | None]) -> None:
-    for key, nanoseconds in known.items():
-        if nanoseconds is not None:
-            attributes[key] = seconds(nanoseconds)
-
-
-def _add_known(attributes: Attributes, known: Mapping[str, AttributeValue | None]) -> None:
-    for key, value in known.items():
+def _add_known(attributes: Attributes, keys: Iterable[str], values: tuple[Any, ...]) -> None:
+    for key, value in zip(keys, values, strict=True):
         if value is not None:
             attributes[key] = value
 
 
-def _optional(record: Call) -> dict[str, AttributeValue | None]:
-    return {
-        names.PROVIDER_NAME: record.provider,
-        names.REQUEST_MODEL: record.request_model,
-        names.RESPONSE_MODEL: record.response_model,
-        names.FIXED_SHARE: record.fixed_share,
-        names.CHUNKS: record.chunks,
-        names.UNITS: record.units,
-        names.CACHE_RESULT: record.cache_result,
-        names.BATCH_SIZE: record.batch_size,
-        names.STREAM_ENDED: None if record.ended is None else record.ended.value,
-        names.FIRST_TOKEN_RULE: record.first_token_rule,
-        names.REPORTED_TRUSTED: record.reported_trusted,
-        names.JOB_NAME: record.job,
-        names.ERROR_TYPE: record.error_type,
-    }
+def _add_stream(attributes: Attributes, record: Call) -> None:
+    attributes[names.REQUEST_STREAM] = True
+    if record.first_chunk_ns is not None:
+        attributes[names.TIME_TO_FIRST_CHUNK] = seconds(record.first_chunk_ns)
 
 
-def _usage(usage: Usage) -> dict[str, AttributeValue | None]:
-    return {
-        names.INPUT_TOKENS: usage.input_tokens,
-        names.OUTPUT_TOKENS: usage.output_tokens,
-        names.CACHE_READ_INPUT_TOKENS: usage.cache_read_input_tokens,
-        names.CACHE_WRITE_INPUT_TOKENS: usage.cache_write_input_tokens,
-        names.REASONING_OUTPUT_TOKENS: usage.reasoning_output_tokens,
-    }
+def _add_costs(attributes: Attributes, record: Call) -> None:
+    costs = costs_of(record)
+    for phase, nanoseconds in record.exclusive_ns.items():
+        attributes[_PHASE_DURATIONS[phase]] = seconds(nanoseconds)
+    for cost, key in _COST_DURATIONS:
+        attributes[key] = seconds(costs[cost])
+    attributes[names.UNATTRIBUTED_DURATION] = seconds(record.unattributed_ns)
+    share = fixed_share(costs)
+    if share is not None:
+        attributes[names.FIXED_SHARE] = share
+
+
+def costs_of(record: Call) -> dict[Cost, int]:
+    """`record.cost_ns` of all five at once, which takes a fifth of the time."""
+    costs = dict.fromkeys(Cost, 0)
+    costs[record.unattributed_cost] = record.unattributed_ns
+    for phase, nanoseconds in record.exclusive_ns.items():
+        costs[_COST_OF[phase]] += nanoseconds
+    return costs
+
+
+def fixed_share(costs: Mapping[Cost, int]) -> float | None:
+    """`Call.fixed_share`, from costs that are known already."""
+    fixed, generation = costs[Cost.FIXED], costs[Cost.GENERATION]
+    if costs[Cost.UNSPLIT] > 0 or fixed + generation == 0:
+        return None
+    return fixed / (fixed + generation)
 
 
 def phase_attributes(phase: OpenPhase) -> Attributes:
@@ -175,5 +194,7 @@ def job_attributes(job: OpenJob) -> Attributes:
         attributes[names.JOB_WORKERS] = job.workers
     if job.chunks:
         attributes[names.JOB_CHUNKS] = job.chunks
-        _add_known(attributes, {names.JOB_WAVES: job.waves})
+        waves = job.waves
+        if waves is not None:
+            attributes[names.JOB_WAVES] = waves
     return attributes

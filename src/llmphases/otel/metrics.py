@@ -15,7 +15,7 @@ from llmphases import __version__
 from llmphases import conventions as names
 from llmphases.calls import Call
 from llmphases.observers import Observer, OpenCall, OpenJob, OpenPhase
-from llmphases.otel.attributes import seconds
+from llmphases.otel.attributes import costs_of, fixed_share, seconds
 from llmphases.otel.carrier import is_suppressed
 from llmphases.phases import Phase
 
@@ -149,9 +149,11 @@ class MetricsObserver(Observer):
         labels: Labels = {**base, names.CALL_NESTED: record.nested}
         if record.first_token_ns is not None:
             self._first_token.record(seconds(record.first_token_ns), labels, context)
-        if record.fixed_share is not None:
-            self._share.record(record.fixed_share, labels, context)
-        _add_known(labels, {names.ERROR_TYPE: record.error_type})
+        share = fixed_share(costs_of(record))
+        if share is not None:
+            self._share.record(share, labels, context)
+        if record.error_type is not None:
+            labels = {**labels, names.ERROR_TYPE: record.error_type}
         self._duration.record(seconds(record.duration_ns), labels, context)
 
     def _count(self, record: Call, base: Labels, retry_reason: str, context: Any) -> None:

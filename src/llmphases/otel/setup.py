@@ -1,4 +1,11 @@
-"""Sets up OpenTelemetry for programs that have not done so themselves."""
+"""Sets up OpenTelemetry for programs that have not done so themselves.
+
+Arguments choose first, then the standard `OTEL_*` variables, but what these switch off stays off.
+Where neither says anything, traces go to a file of OTLP JSON lines, and `say` (stderr by default)
+hears of it. A provider that the program has set, or gives here, stays in charge: only an explicit
+`endpoint` or `file` is added to it. `before_exit` is called first when the process ends. The same
+settings a second time change nothing.
+"""
 
 from __future__ import annotations
 
@@ -64,14 +71,10 @@ def configure(
 ) -> Configuration:
     """Send spans and metrics somewhere, and see to it that they arrive when the process ends.
 
-    Without arguments the standard `OTEL_*` variables decide; without those, traces go to a file of
-    OTLP JSON lines. A provider that the program has set (or gives here) stays in charge: only an
-    explicit `endpoint` or `file` is added to it. `before_exit` is called first when the process
-    ends, `say` (stderr by default) hears where the data goes, if nobody chose that.
-
-    Called again with the same settings it changes nothing. Raises `ConfigurationError` for
-    settings that are impossible, or differ from those in force.
+    This module says by which rules. Raises `ConfigurationError` for settings that are impossible,
+    or that differ from those in force.
     """
+    given = (tracer_provider, meter_provider)
     asked = Asked(
         endpoint=endpoint,
         protocol=protocol,
@@ -85,12 +88,9 @@ def configure(
         exit_deadline_s=_deadline(exit_deadline_s),
         providers=(_identity(tracer_provider), _identity(meter_provider)),
     )
-    if _in_force:
-        return _confirmed(asked)
-    chosen = plan(asked, os.environ)
-    given = (tracer_provider, meter_provider)
-    _in_force.append(_set_up(asked, chosen, given, before_exit, say or _to_stderr))
-    return _in_force[0].configuration
+    if not _in_force:
+        _in_force.append(_set_up(asked, given, before_exit, say or _to_stderr))
+    return _confirmed(asked)
 
 
 def flush(*, timeout_s: float = 5.0) -> bool:
@@ -127,11 +127,11 @@ def reset() -> None:
 
 def _set_up(
     asked: Asked,
-    chosen: Plan,
     given: tuple[Any, Any],
     before_exit: Callable[[], object],
     say: Callable[[str], object],
 ) -> _InForce:
+    chosen = plan(asked, os.environ)
     if chosen.is_disabled:
         return _InForce(asked=asked, configuration=Configuration(is_disabled=True))
     tracers = _own_provider("tracer_provider", given[0], trace.get_tracer_provider())

@@ -16,7 +16,6 @@ from opentelemetry.trace import (
     Status,
     StatusCode,
     TracerProvider,
-    get_current_span,
     set_span_in_context,
 )
 
@@ -32,7 +31,7 @@ from llmphases.otel.attributes import (
     job_attributes,
     phase_attributes,
 )
-from llmphases.otel.carrier import frame_of, is_suppressed
+from llmphases.otel.carrier import frame_of, is_suppressed, span_in
 
 _FAILED = Status(StatusCode.ERROR)
 """Without a description: an exception's message may hold what must not leave the program."""
@@ -135,8 +134,8 @@ def _context_of(phase: OpenPhase, *, live: bool) -> Any:
         return base
     if base is None:
         return set_span_in_context(parent.state, parent.base)
-    current = get_current_span(base)
-    if current is parent.state or (live and _is_foreign(current, base)):
+    current = span_in(base)
+    if current is parent.state or (live and current is not None and _is_foreign(current, base)):
         return base
     return set_span_in_context(parent.state, base)
 

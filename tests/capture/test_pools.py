@@ -1,0 +1,108 @@
+"""The executor behind a job, and waiting for what it has not done yet."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from llmphases.capture.pools import Pool, results
+
+
+class Slow(ThreadPoolExecutor):
+    """Nothing begins before `go`."""
+
+    def __init__(self):
+        self.go = threading.Event()
+        super().__init__(1, initializer=self.go.wait, initargs=(5,))
+
+
+def test_threads_are_started_with_the_first_piece_of_work_only():
+    pool = Pool(None, workers=2, name="boxes")
+    assert pool.is_idle
+    names = {pool.submit(lambda: threading.current_thread().name, (), {}).result()}
+    assert not pool.is_idle
+    assert names == {"boxes_0"}
+    pool.settle(cancel=False)
+    assert pool.is_idle
+    assert not [one for one in threading.enumerate() if one.name.startswith("boxes_")]
+
+
+def test_an_executor_that_was_given_is_not_shut_down():
+    with ThreadPoolExecutor(1) as executor:
+        pool = Pool(executor, workers=1, name="boxes")
+        pool.submit(int, ("1",), {})
+        pool.settle(cancel=False)
+        assert pool.is_idle
+        assert executor.submit(int, "2").result() == 2
+
+
+def test_settling_waits_for_work_that_work_has_handed_over():
+    pool = Pool(None, workers=1, name="boxes")
+    done = []
+
+    def work(depth):
+        if depth:
+            pool.submit(work, (depth - 1,), {})
+        done.append(depth)
+
+    pool.submit(work, (3,), {})
+    pool.settle(cancel=False)
+    assert done == [3, 2, 1, 0]
+
+
+def test_settling_with_cancel_drops_what_has_not_begun():
+    with Slow() as executor:
+        pool = Pool(executor, workers=1, name="boxes")
+        futures = [pool.submit(int, ("1",), {}) for _ in range(5)]
+        pool.settle(cancel=True)
+        executor.go.set()
+    assert all(future.cancelled() for future in futures)
+
+
+def test_a_future_cancelled_by_the_program_is_waited_for_no_more():
+    with Slow() as executor:
+        pool = Pool(executor, workers=1, name="boxes")
+        pool.submit(int, ("1",), {}).cancel()
+        pool.settle(cancel=False)
+        executor.go.set()
+
+
+def futures_of(*values):
+    futures = [Future() for _ in values]
+    for future, value in zip(futures, values, strict=True):
+        if isinstance(value, Exception):
+            future.set_exception(value)
+        elif value is not None:
+            future.set_result(value)
+    return futures
+
+
+def test_results_are_those_of_the_futures_in_order():
+    assert list(results(futures_of(1, 2, 3))) == [1, 2, 3]
+
+
+def test_after_an_exception_the_rest_is_cancelled():
+    futures = futures_of(1, LookupError(), None, None)
+    iterator = results(list(futures))
+    assert next(iterator) == 1
+    with pytest.raises(LookupError):
+        next(iterator)
+    assert [future.cancelled() for future in futures] == [False, False, True, True]
+
+
+def test_closing_early_cancels_the_rest():
+    futures = futures_of(1, None, None)
+    iterator = results(list(futures))
+    next(iterator)
+    iterator.close()
+    assert [future.cancelled() for future in futures] == [False, True, True]
+
+
+def test_results_that_were_handed_out_are_not_kept():
+    """A result may be large, and a job long."""
+    futures = futures_of(1, 2, 3)
+    iterator = results(futures)
+    next(iterator)
+    assert len(futures) == 2

@@ -34,7 +34,7 @@ class Flow:
     """The state of one stream that is handed to a consumer."""
 
     __slots__ = (
-        "__weakref__", "_before", "_driver", "_facts_of", "_is_over", "_reported", "_shape",
+        "__weakref__", "_before", "_closed_ns", "_driver", "_facts_of", "_is_over", "_reported",
         "_usage", "_wiring", "call", "closing", "context", "finishes", "is_object", "is_own", "key",
         "now", "shape", "touched_ns", "track", "variable", "what",
     )  # fmt: skip
@@ -67,6 +67,7 @@ class Flow:
         """When the consumer last read by a way around us."""
         self._before = NOTHING
         """The sums of the drivers that are gone, and since when no other has begun."""
+        self._closed_ns: int | None = None
         self._driver: Callable[[], Any] | None = None
         self._facts_of: Callable[[Any], Any] | None = None
         self._usage: Usage | None = None
@@ -137,8 +138,8 @@ class Flow:
         return self._is_over
 
     def is_driven_by(self, driver: Any) -> bool:
-        """Whether this is the driver that tells of the stream now (or the first may still come)."""
-        return self._driver is None or self._driver() is driver
+        """Whether this is the driver that tells of the stream now."""
+        return driver is not None and self._driver is not None and self._driver() is driver
 
     def reading(self) -> Reading:
         """The sums right now."""
@@ -217,7 +218,7 @@ class Flow:
         """A driver is at its end; with it the stream, and maybe its call."""
         if self._is_over or driver is not self._driver or self.call is None:
             return
-        at_ns = self.now()
+        at_ns = self.now() if self._closed_ns is None else self._closed_ns
         if reading.chunks:
             self.note(last_chunk)
         ended = outcome(error)[0]
@@ -260,8 +261,12 @@ class Flow:
             end_call(self.call, error, ended=ended, at_ns=at_ns)
 
     def closed(self) -> None:
-        """The consumer has closed the stream, and no step of ours will tell."""
-        self.abandon(Ended.CLOSED)
+        """The consumer has closed the stream."""
+        if self._driver is not None and self._driver() is None and not self._is_over:
+            # An async iterator was dropped: the event loop closes it soon, and it has the sums.
+            self._closed_ns = self.now()
+        else:
+            self.abandon(Ended.CLOSED)
 
     @never_raises
     def touch(self) -> None:

@@ -65,7 +65,12 @@ def class_for(
         and (getattr(kind, name) is None or callable(getattr(kind, name)))
     }  # fmt: skip
     watched = {name: member for name, member in members.items() if hasattr(kind, name)}
-    about = {"__slots__": (), "__doc__": kind.__doc__, "__module__": kind.__module__}
+    about: dict[str, Any] = {
+        "__annotations__": getattr(kind, "__annotations__", {}),
+        "__doc__": kind.__doc__,
+        "__module__": kind.__module__,
+        "__slots__": (),
+    }
     made = type(kind.__name__, (base,), {**special, **watched, **about})
     made.__qualname__ = kind.__qualname__
     return made

@@ -187,6 +187,29 @@ def test_a_program_without_standard_error_is_not_disturbed(monkeypatch, clock, c
     assert caplog.records == []
 
 
+class Sink:
+    """All that `print` needs."""
+
+    def __init__(self):
+        self.text = ""
+
+    def write(self, text):
+        self.text += text
+
+    def flush(self):
+        pass
+
+
+@pytest.mark.parametrize(("wanted", "said"), [(None, ""), (True, "boxes: 0/1, 0 s\n")])
+def test_standard_error_may_be_anything_one_can_write_to(monkeypatch, clock, wanted, said):
+    sink = stand_in(monkeypatch, Sink())
+    progress = Progress("boxes", wanted=wanted)
+    progress.more(1)
+    progress.look()
+    progress.finish()
+    assert sink.text == said
+
+
 @pytest.mark.parametrize("wanted", [None, True])
 def test_standard_error_that_is_closed_is_left_alone(terminal, clock, caplog, wanted):
     terminal.close()

@@ -94,9 +94,7 @@ class LlmJob:
 
     def _open(self) -> None:
         if self._is_open:
-            raise ArgumentError(
-                f"llm_job({self.name!r}): this job is open already; make another one with llm_job()"
-            )
+            raise ArgumentError(f"llm_job({self.name!r}): it is open already; make another one")
         self._forget()
         self._is_open = True
         self._begin()
@@ -269,7 +267,9 @@ def llm_job(
             `ThreadPoolExecutor` would start threads. With an `executor` it is only told: that
             decides how many run.
         executor: any `concurrent.futures` executor, process pools too; it stays yours to shut
-            down. Default: threads of the job's own.
+            down. Default: threads of the job's own. A pool that pickles by code (loky, dask)
+            sees functions of the main program undecorated, but for the one handed over itself:
+            put decorated functions in a module.
         progress: a line on stderr while it runs; default: on a terminal, for jobs over 2 s.
 
     Raises:

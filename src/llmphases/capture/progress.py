@@ -30,7 +30,7 @@ class Progress:
         self._name = "".join(c if c.isprintable() else " " for c in name)
         self._wanted = wanted
         self._stream = _stream(wanted=wanted)
-        self._on_terminal = self._stream is not None and self._stream.isatty()
+        self._on_terminal = _is_terminal(self._stream)
         self._lock = threading.Lock()
         self._over = threading.Event()
         self._began_ns: int | None = None
@@ -111,9 +111,15 @@ class Progress:
 def _stream(*, wanted: bool | None) -> TextIO | None:
     """Where to say it; None: nowhere."""
     stream = sys.stderr
-    if wanted is False or is_disabled() or stream is None or stream.closed:
+    if wanted is False or is_disabled() or getattr(stream, "closed", False):
         return None
-    return stream if wanted or stream.isatty() else None
+    return stream if wanted or _is_terminal(stream) else None
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    """A program may have put anything with a `write` there, or nothing at all."""
+    asked = getattr(stream, "isatty", None)
+    return asked is not None and bool(asked())
 
 
 def _width(stream: TextIO | None) -> int:

@@ -125,6 +125,7 @@ def _drive(source: Generator[Any, Any, Any], flow: _AnyFlow, me: _Self) -> Gener
     closes = False
     stall, _, last, at_last, count = begun
     arrived = 0
+    told: Any = None  # most chunks are of the kind of the one before: cheaper to ask than `track`
     limit = track.limit_ns
     try:
         while True:
@@ -154,8 +155,10 @@ def _drive(source: Generator[Any, Any, Any], flow: _AnyFlow, me: _Self) -> Gener
             if kind:
                 last = arrived
                 at_last = stall
-                if track.awaiting & (kind | _ANY_NEWS):
-                    context = flow.seen(arrived, kind, context) or context
+                if kind is not told or track.awaiting >= FIRST_CHUNK:
+                    told = kind
+                    if track.awaiting & (kind | _ANY_NEWS):
+                        context = flow.seen(arrived, kind, context) or context
             else:
                 if track.awaiting & FIRST_CHUNK:
                     flow.seen(arrived, 0, context)
@@ -192,6 +195,7 @@ async def _drive_async(
     closes = False
     stall, _, last, at_last, count = begun
     arrived = 0
+    told: Any = None  # most chunks are of the kind of the one before: cheaper to ask than `track`
     limit = track.limit_ns
     try:
         while True:
@@ -226,8 +230,10 @@ async def _drive_async(
             if kind:
                 last = arrived
                 at_last = stall
-                if track.awaiting & (kind | _ANY_NEWS):
-                    context = flow.seen(arrived, kind, context) or context
+                if kind is not told or track.awaiting >= FIRST_CHUNK:
+                    told = kind
+                    if track.awaiting & (kind | _ANY_NEWS):
+                        context = flow.seen(arrived, kind, context) or context
             else:
                 if track.awaiting & FIRST_CHUNK:
                     flow.seen(arrived, 0, context)

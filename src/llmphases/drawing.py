@@ -13,21 +13,28 @@ _REMEMBERED = 16
 class Lane:
     """The children of one span, in the order they are drawn."""
 
-    __slots__ = ("_last_us", "_pushed", "_start_us")
+    __slots__ = ("_last_us", "_pushed", "_reach_us", "_start_us")
 
     def __init__(self, start_us: int) -> None:
         self._start_us = start_us
-        self._last_us = start_us - 1
+        self._last_us = self._reach_us = start_us - 1
         self._pushed: list[tuple[int, int]] = []
 
     @property
     def last_us(self) -> int:
-        """Where the last child ends: its parent may not end earlier."""
-        return self._last_us
+        """Where the last child ends, or an open one can at the earliest: not before its parent."""
+        return max(self._last_us, self._reach_us)
 
     def begin(self, wall_ns: int) -> int:
         """The start of a child that opens now, after every child that has ended."""
-        return max(wall_ns // 1000, self._last_us + 1)
+        begin = max(wall_ns // 1000, self._last_us + 1)
+        self.reach(begin + 1)
+        return begin
+
+    def reach(self, end_us: int) -> None:
+        """Something inside that is still open ends there at the earliest."""
+        if end_us > self._reach_us:
+            self._reach_us = end_us
 
     def begin_in_the_past(self, wall_ns: int) -> int:
         """The start of a child that began earlier, while others may have come and gone."""

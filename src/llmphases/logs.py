@@ -23,9 +23,7 @@ class LoggingObserver(Observer):
 def line_of(record: Call) -> str:
     """One call in one line: name, duration, what each cost took, first token, error."""
     parts = [f"{record.name}: {_seconds(record.duration_ns)}"]
-    parts += [
-        f"{cost.value} {_seconds(ns)}" for cost in Cost if (ns := record.cost_ns(cost)) > 0
-    ]
+    parts += [f"{cost.value} {_seconds(ns)}" for cost in Cost if (ns := record.cost_ns(cost)) > 0]
     if record.first_token_ns is not None:
         parts.append(f"first token {_seconds(record.first_token_ns)}")
     if record.fixed_share is not None:

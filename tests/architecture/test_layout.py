@@ -31,6 +31,7 @@ TESTED_THROUGH = {
             "recorder/conversation.py",
             "recorder/facts.py",
             "recorder/ledger.py",
+            "recorder/lifetime.py",
             "recorder/nesting.py",
             "recorder/reported.py",
             "recorder/requests.py",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -491,7 +492,7 @@ def test_siblings_never_touch_and_lie_in_their_parent(script: Script) -> None:
     script.block(Phase.POST_PROCESSING, 3, 3)
     script.finish(3)
     spans = sorted((p.drawn_start_us, p.drawn_end_us or 0) for p in script.heard.phases)
-    for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+    for (_, end), (start, _) in pairwise(spans):
         assert start > end
     assert script.recorder.drawn_end_us is not None
     assert spans[-1][1] <= script.recorder.drawn_end_us

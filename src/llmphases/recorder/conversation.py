@@ -12,7 +12,7 @@ from llmphases.phases import Cost, Origin, Phase
 from llmphases.recorder.facts import Facts
 from llmphases.recorder.reported import ReportedTimes, fits, generation_start
 from llmphases.recorder.requests import Request
-from llmphases.recorder.streams import NEW_REQUEST, StreamTrack
+from llmphases.recorder.streams import KEPT_STALLS, NEW_REQUEST, StreamTrack
 from llmphases.recorder.timeline import Timeline, next_sequence
 
 
@@ -20,14 +20,15 @@ class Conversation:
     """All requests of a call, and the streams that their tokens come from."""
 
     __slots__ = (
-        "_base_ns", "_facts", "_newest", "_of_track", "_timeline", "is_seen", "requests",
-        "retries", "tracks",
+        "_base_ns", "_facts", "_newest", "_of_track", "_stamps", "_start_ns", "_timeline",
+        "is_seen", "requests", "retries", "tracks",
     )  # fmt: skip
 
     def __init__(self, start_ns: int, timeline: Timeline, facts: Facts) -> None:
         self._timeline = timeline
         self._facts = facts
-        self._base_ns = start_ns
+        self._start_ns = self._base_ns = start_ns
+        self._stamps: dict[int, int] = {}
         self._newest: dict[Hashable, Request] = {}
         self._of_track: dict[StreamTrack, Request] = {}
         self.requests: list[Request] = []
@@ -40,6 +41,7 @@ class Conversation:
 
     def issue(self, at_ns: int, key: Hashable, base: object) -> Request:
         """A request that somebody said is sent now: its wait is a live span."""
+        self._close_previous(at_ns, key)
         request = self._new(at_ns, key)
         request.phase = self._timeline.begin(
             Phase.TIME_TO_FIRST_TOKEN, at_ns, request=request.index
@@ -50,25 +52,46 @@ class Conversation:
 
     def infer(self, at_ns: int, key: Hashable, track: StreamTrack | None = None) -> Request:
         """A request nobody announced: issued at the latest instant that it can have been."""
+        self._close_previous(at_ns, key)
         request = self._new(min(self._base_ns, at_ns), key)
         if track is not None:
             self.bind(request, track)
         return request
+
+    def for_track(self, track: StreamTrack, at_ns: int, key: Hashable) -> Request:
+        """The open request that a stream tells of: its own, one sent since, or one inferred."""
+        request = self._of_track.get(track)
+        if request is not None and request.is_open:
+            return request
+        if request is None and self.claim(track, key):
+            return self._of_track[track]
+        return self.infer(at_ns, key, track)
+
+    def claim(self, track: StreamTrack, key: Hashable) -> bool:
+        """Let a stream tell of the newest request of its context, if no other does."""
+        known = track.own or track in self._of_track
+        request = None if known else self._newest.get(key)
+        if request is None or not request.is_open or request.track is not None:
+            return False
+        self.bind(request, track)
+        return True
 
     def bind(self, request: Request, track: StreamTrack) -> None:
         """From now on the stream tells of this request's tokens."""
         request.track = request.held_by = track
         self._of_track[track] = request
 
-    def _new(self, at_ns: int, key: Hashable) -> Request:
+    def _close_previous(self, at_ns: int, key: Hashable) -> None:
+        """A context that asks again has got its answer."""
         previous = self._newest.get(key)
-        if previous is not None:
-            if previous.is_open and not previous.follows_a_stream:
-                self.end(previous, at_ns)
-            if previous.failed_ns is not None and previous.resent_ns is None:
-                self._resend(previous, at_ns)
-        self.checkpoint(at_ns)
-        request = Request(len(self.requests), key, at_ns, next_sequence())
+        if previous is not None and previous.is_open and not previous.follows_a_stream:
+            self.end(previous, at_ns)
+
+    def _new(self, issued_ns: int, key: Hashable) -> Request:
+        previous = self._newest.get(key)
+        if previous is not None and previous.failed_ns is not None and previous.resent_ns is None:
+            self._resend(previous, issued_ns)
+        request = Request(len(self.requests), key, issued_ns, next_sequence())
         request.held_by = next((t for t in self.tracks if t.own and t.key == key), None)
         self.requests.append(request)
         self._newest[key] = request
@@ -76,15 +99,18 @@ class Conversation:
         return request
 
     def _resend(self, failed: Request, at_ns: int) -> None:
-        """What follows a failure makes it a retry: the attempt, unless it gave tokens, and the gap."""
+        """What follows a failure makes it a retry: the gap, and an attempt that gave no token."""
         failed.resent_ns = at_ns
         self.retries += 1
         assert failed.failed_ns is not None
         if failed.phase is not None and failed.phase.end_ns is None:
-            self._timeline.end(failed.phase, at_ns, kind=Phase.RETRY)
-        else:
-            start_ns = failed.issued_ns if failed.first_ns is None else failed.failed_ns
-            self._timeline.write(Phase.RETRY, start_ns, at_ns, request=failed.index)
+            self._timeline.end(failed.phase, at_ns, failed.held_by, kind=Phase.RETRY)
+            return
+        cut = failed.first_ns is not None
+        self._timeline.write(
+            Phase.RETRY, failed.failed_ns if cut else failed.issued_ns, at_ns, failed.held_by,
+            request=failed.index, sequence=None if cut else failed.sequence,
+        )  # fmt: skip
 
     # --- finding ---------------------------------------------------------------------------
 
@@ -109,13 +135,21 @@ class Conversation:
         """The first token of a request ends the wait and opens the generation."""
         if request.first_ns is not None:
             return
-        self.checkpoint(at_ns)
         request.first_ns = at_ns
         self._close_wait(request, at_ns, Phase.TIME_TO_FIRST_TOKEN, Origin.MEASURED)
         generation = self._timeline.begin(Phase.GENERATION, at_ns, request=request.index)
         generation.base = context
         request.generation = generation
         self._timeline.announce(generation)
+
+    def stamp(self, kind: int, at_ns: int) -> None:
+        """A token of a kind arrived; the first one counts."""
+        self._stamps.setdefault(kind, max(0, at_ns - self._start_ns))
+
+    def first_of(self, kind: int, duration_ns: int) -> int | None:
+        """The first token of a kind, from the call's start; never after its end."""
+        first_ns = self._stamps.get(kind)
+        return None if first_ns is None else min(first_ns, duration_ns)
 
     # --- ending ----------------------------------------------------------------------------
 
@@ -138,7 +172,6 @@ class Conversation:
 
     def end(self, request: Request, at_ns: int, *, failed: bool = False) -> None:
         """The request's answer is complete, or it failed."""
-        self.checkpoint(at_ns)
         end_ns = at_ns if request.soft_end_ns is None else request.soft_end_ns
         request.ended_ns = end_ns
         self._base_ns = max(self._base_ns, end_ns)
@@ -153,6 +186,12 @@ class Conversation:
             self._judge(request)
         elif not failed:
             self._end_without_token(request, end_ns)
+
+    def end_own(self, at_ns: int) -> None:
+        """End the requests that were inferred from what the function itself yields."""
+        for request in self.requests:
+            if request.is_open and request.track is not None and request.track.own:
+                self.end(request, at_ns)
 
     def end_all(self, at_ns: int) -> None:
         """The call is over, and so is every request; a failure that nothing followed stays one."""
@@ -181,7 +220,7 @@ class Conversation:
         """Close (or write) what lasts from a request's issue to its first token or its end."""
         if request.phase is None:
             if request.resent_ns is None:
-                self._timeline.write(
+                request.phase = self._timeline.write(
                     kind, request.issued_ns, end_ns, request.held_by, request=request.index,
                     origin=origin, sequence=request.sequence,
                 )  # fmt: skip
@@ -206,17 +245,38 @@ class Conversation:
     # --- for the sums ----------------------------------------------------------------------
 
     def checkpoint(self, at_ns: int) -> None:
-        """Before anything divides time: how long has each running stream been held by now?"""
+        """Before anything divides time: note how long each running stream was held by now."""
         for track in self.tracks:
             if track.read is not None:
                 track.refresh(at_ns)
 
     def interrupted_by(self, track: StreamTrack, start_ns: int, end_ns: int) -> OpenPhase | None:
         """The phase inside which a stall of this stream lies; None: outside of all."""
-        request = self._of_track.get(track)
-        for phase in (request.generation, request.phase) if request is not None else ():
-            if phase is None or phase.end_ns is None:
+        for request in self.requests:
+            if request.held_by is not track:
                 continue
-            if phase.start_ns <= start_ns and end_ns <= phase.end_ns:
-                return phase
+            for phase in (request.generation, request.phase):
+                if phase is None or phase.end_ns is None:
+                    continue
+                if phase.start_ns <= start_ns and end_ns <= phase.end_ns:
+                    return phase
         return None
+
+    def long_stalls(self) -> list[tuple[int, int, StreamTrack]]:
+        """The longest stalls in order: since when, how long, of which stream.
+
+        While the consumer of the function holds it, the stream that the function reads is held as
+        well: that is shown once.
+        """
+        own: list[tuple[int, int, StreamTrack]] = []
+        read: list[tuple[int, int, StreamTrack]] = []
+        for track in self.tracks:
+            into = own if track.own else read
+            into += [(since, length, track) for length, since in track.longest]
+        kept = read + [
+            (since, length, track)
+            for since, length, track in own
+            if not any(a <= since and since + length <= a + long for a, long, _ in read)
+        ]
+        kept.sort(key=lambda stall: stall[1], reverse=True)
+        return sorted(kept[:KEPT_STALLS], key=lambda stall: stall[0])

@@ -34,8 +34,8 @@ class Facts:
 
     def trust(self, *, trusted: bool) -> None:
         """One report that does not fit makes all of a call's reports doubtful."""
-        self.reported_trusted = trusted if self.reported_trusted is None else (
-            self.reported_trusted and trusted
+        self.reported_trusted = (
+            trusted if self.reported_trusted is None else (self.reported_trusted and trusted)
         )
 
     def fill(self, call: Call) -> dict[str, object]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from heapq import heappop, heappush
-from itertools import pairwise
+from operator import attrgetter
 
 from llmphases.phases import Origin, Phase
 from llmphases.recorder.streams import StreamTrack
@@ -19,7 +18,12 @@ class Piece:
     )  # fmt: skip
 
     def __init__(
-        self, phase: Phase, start_ns: int, end_ns: int, sequence: int, track: StreamTrack | None
+        self,
+        phase: Phase,
+        start_ns: int,
+        end_ns: int,
+        sequence: int,
+        track: StreamTrack | None = None,
     ) -> None:
         self.phase = phase
         self.start_ns = start_ns
@@ -51,78 +55,140 @@ class Sums:
     outside_inner: dict[Phase, int] = field(default_factory=dict)
     unattributed_ns: int = 0
 
-    def _book(self, phase: Phase, ns: int, *, covered: bool) -> None:
-        self.exclusive[phase] = self.exclusive.get(phase, 0) + ns
-        if not covered:
-            self.outside_inner[phase] = self.outside_inner.get(phase, 0) + ns
+
+in_order = attrgetter("start_ns", "sequence")
+"""Pieces in the order in which they opened."""
 
 
-def sweep(start_ns: int, end_ns: int, pieces: Sequence[Piece], inner: Sequence[Inner],
-          tracks: Sequence[StreamTrack]) -> Sums:  # fmt: skip
+def sweep(
+    start_ns: int,
+    end_ns: int,
+    pieces: Sequence[Piece],
+    inner: Sequence[Inner],
+    tracks: Sequence[StreamTrack],
+) -> Sums:
     """Give every instant of the window to the phase that was opened last among those open.
 
     A stall of a stream's consumer takes time only from that stream's own phases, or from time
     that no phase covers.
     """
-    sums = Sums()
-    own = len(pieces)
-    every = [*pieces, *(p for i in inner for p in i.pieces)]
-    for number, piece in enumerate(every):
-        if piece.start_ns <= end_ns and piece.end_ns >= start_ns:
-            sums.exclusive.setdefault(piece.phase, 0)
-            if number < own:
-                sums.outside_inner.setdefault(piece.phase, 0)
-    every_track = [*tracks, *(t for i in inner for t in i.tracks)]
-    for track in every_track:
-        track.settle()
-    waiting = sorted(every, key=_rank)
-    covers = _merged(inner)
-    open_pieces: list[tuple[int, int, Piece]] = []
-    taken = 0
-    for a, b in pairwise(_bounds(start_ns, end_ns, every, covers)):
-        while taken < len(waiting) and waiting[taken].start_ns <= a:
-            piece = waiting[taken]
-            heappush(open_pieces, (-piece.start_ns, -piece.sequence, piece))
-            taken += 1
-        while open_pieces and open_pieces[0][2].end_ns <= a:
-            heappop(open_pieces)
-        covered = any(low <= a and b <= high for low, high in covers) if covers else False
-        owner = open_pieces[0][2] if open_pieces else None
-        _book_interval(sums, a, b, owner, every_track, covered=covered)
-    return sums
-
-
-def _book_interval(sums: Sums, a: int, b: int, owner: Piece | None, tracks: Iterable[StreamTrack],
-                   *, covered: bool) -> None:  # fmt: skip
-    if owner is not None:
-        tracks = () if owner.track is None else (owner.track,)
-    left = b - a
-    for track in tracks:
-        stalled = min(track.between(a, b), left)
-        if stalled > 0:
-            sums._book(Phase.TRANSMISSION, stalled, covered=covered)  # noqa: SLF001  # same job
-            left -= stalled
-    if owner is None:
-        sums.unattributed_ns += left
+    if inner:
+        every = [*pieces, *(piece for one in inner for piece in one.pieces)]
+        tracks = [*tracks, *(track for one in inner for track in one.tracks)]
     else:
-        sums._book(owner.phase, left, covered=covered)  # noqa: SLF001  # same job
+        every = list(pieces)
+    every.sort(key=in_order)
+    for track in tracks:
+        track.settle()
+    books = _Books(_merged(inner), tracks)
+    own = pieces if inner else ()
+    for piece in own:
+        if piece.start_ns <= end_ns and piece.end_ns >= start_ns:
+            books.outside.setdefault(piece.phase, 0)
+    for piece in every:
+        if piece.start_ns <= end_ns and piece.end_ns >= start_ns:
+            books.exclusive.setdefault(piece.phase, 0)
+    for owner, a, b in _owners(start_ns, end_ns, every):
+        books.book(owner, a, b)
+    outside = books.outside if inner else dict(books.exclusive)
+    return Sums(books.exclusive, outside, books.unattributed_ns)
 
 
-def _rank(piece: Piece) -> tuple[int, int]:
-    return piece.start_ns, piece.sequence
+def _owners(
+    start_ns: int, end_ns: int, pieces: Sequence[Piece]
+) -> Iterator[tuple[Piece | None, int, int]]:
+    """The window cut into intervals in order, each with the piece that owns it, or None.
+
+    The pieces come in the order they opened, so the last one on the stack is the one opened last.
+    """
+    at_ns = start_ns
+    stack: list[Piece] = []
+    for number in range(len(pieces) + 1):
+        coming = pieces[number] if number < len(pieces) else None
+        until_ns = end_ns if coming is None else min(coming.start_ns, end_ns)
+        while at_ns < until_ns:
+            while stack and stack[-1].end_ns <= at_ns:
+                stack.pop()
+            owner = stack[-1] if stack else None
+            stop_ns = until_ns if owner is None else min(owner.end_ns, until_ns)
+            yield owner, at_ns, stop_ns
+            at_ns = stop_ns
+        if coming is not None:
+            stack.append(coming)
 
 
-def _bounds(
-    start_ns: int, end_ns: int, pieces: Iterable[Piece], covers: Iterable[tuple[int, int]]
-) -> list[int]:
-    bounds = {start_ns, end_ns}
-    for piece in pieces:
-        bounds.add(min(max(piece.start_ns, start_ns), end_ns))
-        bounds.add(min(max(piece.end_ns, start_ns), end_ns))
-    for low, high in covers:
-        bounds.add(min(max(low, start_ns), end_ns))
-        bounds.add(min(max(high, start_ns), end_ns))
-    return sorted(bounds)
+class _Books:
+    """Where the intervals are entered, in order of time."""
+
+    __slots__ = (
+        "_covers", "_running", "_tracks", "exclusive", "outside", "unattributed_ns",
+    )  # fmt: skip
+
+    def __init__(self, covers: Sequence[tuple[int, int]], tracks: Sequence[StreamTrack]) -> None:
+        self.exclusive: dict[Phase, int] = {}
+        self.outside: dict[Phase, int] = {}
+        self.unattributed_ns = 0
+        self._covers = list(reversed(covers))
+        self._tracks = sorted(tracks, key=_opened_ns, reverse=True)
+        self._running: list[StreamTrack] = []
+
+    def book(self, owner: Piece | None, a: int, b: int) -> None:
+        """Enter an interval, cut where inner calls begin and end."""
+        covers = self._covers
+        while a < b:
+            while covers and covers[-1][1] <= a:
+                covers.pop()
+            low, high = covers[-1] if covers else (b, b)
+            if low > a:
+                stop = min(b, low)
+                self._enter(owner, a, stop, covered=False)
+            else:
+                stop = min(b, high)
+                self._enter(owner, a, stop, covered=True)
+            a = stop
+
+    def _enter(self, owner: Piece | None, a: int, b: int, *, covered: bool) -> None:
+        left = b - a
+        if owner is None:
+            stalled = self._stalled(a, b) if self._tracks or self._running else 0
+        else:
+            stalled = 0 if owner.track is None else owner.track.between(a, b)
+        if stalled > 0:
+            stalled = min(stalled, left)
+            left -= stalled
+            self._add(Phase.TRANSMISSION, stalled, covered=covered)
+        if owner is None:
+            self.unattributed_ns += left
+        else:
+            self._add(owner.phase, left, covered=covered)
+
+    def _add(self, phase: Phase, ns: int, *, covered: bool) -> None:
+        self.exclusive[phase] = self.exclusive.get(phase, 0) + ns
+        if not covered:
+            self.outside[phase] = self.outside.get(phase, 0) + ns
+
+    def _stalled(self, a: int, b: int) -> int:
+        """How long of an interval that no phase covers some consumer held a stream.
+
+        Streams inside each other are held together (what waits for the outer one waits for the
+        inner one as well), so the longest stall of each part counts, and not their sum.
+        """
+        while self._tracks and _opened_ns(self._tracks[-1]) < b:
+            self._running.append(self._tracks.pop())
+        self._running = [track for track in self._running if track.points[-1][0] > a]
+        if len(self._running) <= 1:
+            return sum(track.between(a, b) for track in self._running)
+        cuts = {a, b}
+        cuts.update(ns for track in self._running for ns, _ in track.points if a < ns < b)
+        total, before = 0, a
+        for at_ns in sorted(cuts):
+            total += max(track.between(before, at_ns) for track in self._running)
+            before = at_ns
+        return total
+
+
+def _opened_ns(track: StreamTrack) -> int:
+    return track.points[0][0]
 
 
 def _merged(inner: Sequence[Inner]) -> list[tuple[int, int]]:

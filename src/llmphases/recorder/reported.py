@@ -22,7 +22,7 @@ class ReportedTimes:
 def fits(times: ReportedTimes, window_ns: int) -> bool:
     """Whether the reported times can be true: more than nothing, at most 5 % over the window."""
     total = _total(times)
-    return 0 < total and total * 100 <= window_ns * 105
+    return total > 0 and total * 100 <= window_ns * 105
 
 
 def generation_start(times: ReportedTimes, start_ns: int, end_ns: int) -> int | None:

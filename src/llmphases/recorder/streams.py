@@ -36,8 +36,8 @@ class StreamTrack:
     """One stream: what its driver asks (`awaiting`), tells, and lets the recorder read."""
 
     __slots__ = (
-        "awaiting", "chunks", "first_chunk_ns", "key", "last_token_ns", "limit_ns", "longest", "own",
-        "points", "read", "stall_at_last_ns", "stall_ns",
+        "awaiting", "chunks", "first_chunk_ns", "key", "last_token_ns", "limit_ns", "longest",
+        "own", "points", "read", "stall_at_last_ns", "stall_ns",
     )  # fmt: skip
 
     def __init__(self, opened_ns: int, *, own: bool, key: Hashable = None) -> None:
@@ -83,6 +83,11 @@ class StreamTrack:
         self.stall_ns = reading.stall_ns
         self._note_last(reading.last_token_ns, reading.stall_at_last_ns)
         self.points.append((at_ns, reading.stall_ns))
+
+    def freeze(self) -> None:
+        """The call is over: whatever the stream still does is none of its business."""
+        self.read = None
+        self.awaiting = 0
 
     def _note_last(self, last_ns: int | None, stall_ns: int) -> None:
         if last_ns is not None and last_ns != self.last_token_ns:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import count
 
 from llmphases.calls import Detail
@@ -28,21 +29,25 @@ class Timeline:
         self._observers = observers
         self.pieces: list[Piece] = []
         self.stalls: list[Piece] = []
-        self._details: list[tuple[OpenPhase, int]] = []
+        self._details: list[OpenPhase] = []
         self.open: dict[OpenPhase, None] = {}
 
     def begin(
-        self, phase: Phase, at_ns: int, parent: OpenSpan | None = None, *, request: int | None = None
+        self,
+        phase: Phase,
+        at_ns: int,
+        parent: OpenSpan | None = None,
+        *,
+        request: int | None = None,
     ) -> OpenPhase:
         """Open a phase now: its span is live, so that other libraries' spans nest under it."""
-        parent = parent or self._call
-        opened = OpenPhase(
-            phase,
-            at_ns,
-            parent,
-            offset_ns=self._call.offset_ns,
-            drawn_start_us=parent.lane.begin(at_ns + self._call.offset_ns),
-        )
+        if parent is None or any(around.drawn_end_us is not None for around in _spans_of(parent)):
+            parent = self._call
+        offset_ns = self._call.offset_ns
+        drawn_us = parent.lane.begin(at_ns + offset_ns)
+        for around in _spans_of(parent):
+            around.lane.reach(drawn_us + 1)
+        opened = OpenPhase(phase, at_ns, parent, offset_ns=offset_ns, drawn_start_us=drawn_us)
         opened.call = self._call
         opened.request = request
         opened.sequence = next_sequence()
@@ -63,52 +68,54 @@ class Timeline:
         if kind is not None:
             phase.phase, phase.name = kind, kind.value
         phase.end_ns = max(at_ns, phase.start_ns)
-        wall_ns = phase.wall(phase.end_ns)
-        parent = phase.parent or self._call
-        phase.drawn_end_us = parent.lane.finish(
-            phase.drawn_start_us, wall_ns, phase.lane.last_us
-        )
+        phase.drawn_end_us = self._drawn_end(phase, phase.end_ns)
         self.open.pop(phase, None)
         if phase.is_detail:
-            self._details.append((phase, phase.end_ns))
+            self._details.append(phase)
         else:
-            self._keep(phase, phase.end_ns, track)
+            piece = Piece(phase.phase, phase.start_ns, phase.end_ns, phase.sequence, track)
+            piece.request, piece.origin = phase.request, phase.origin
+            piece.drawn = phase.drawn_start_us, phase.drawn_end_us
+            self.pieces.append(piece)
         self._observers.phase_ended(phase)
+
+    def _drawn_end(self, phase: OpenPhase, end_ns: int) -> int:
+        parent = phase.parent or self._call
+        end_us = parent.lane.finish(
+            phase.drawn_start_us, end_ns + phase.offset_ns, phase.last_inside_us
+        )
+        for around in _spans_of(parent):
+            if around.drawn_end_us is not None:  # it outlived the block that it began in
+                end_us = min(end_us, around.drawn_end_us)
+        return end_us
 
     def write(
         self, phase: Phase, start_ns: int, end_ns: int, track: StreamTrack | None = None,
         *, request: int | None = None, origin: Origin = Origin.MEASURED,
         sequence: int | None = None,
-    ) -> None:  # fmt: skip
-        """Note a phase that is known only afterwards; it is drawn if there is room."""
+    ) -> OpenPhase | None:  # fmt: skip
+        """Note a phase that is known only afterwards; it is drawn, and given, if there is room."""
         end_ns = max(start_ns, end_ns)
         piece = Piece(phase, start_ns, end_ns, sequence or next_sequence(), track)
         piece.request, piece.origin = request, origin
         self.pieces.append(piece)
-        self._draw(piece, self._call, is_stall=False)
+        return self._draw(piece, self._call, is_stall=False)
 
     def write_stall(self, start_ns: int, length_ns: int, parent: OpenSpan | None) -> None:
         """Draw a long wait for the consumer inside the phase it interrupts."""
-        piece = Piece(Phase.TRANSMISSION, start_ns, start_ns + length_ns, 0, None)
+        piece = Piece(Phase.TRANSMISSION, start_ns, start_ns + length_ns, 0)
         self._draw(piece, parent or self._call, is_stall=True)
         self.stalls.append(piece)
 
-    def details(self) -> list[tuple[OpenPhase, int]]:
+    def details(self) -> list[OpenPhase]:
         """The closed steps."""
         return self._details
 
-    def _keep(self, phase: OpenPhase, end_ns: int, track: StreamTrack | None) -> None:
-        piece = Piece(phase.phase, phase.start_ns, end_ns, phase.sequence, track)
-        piece.request, piece.origin = phase.request, phase.origin
-        assert phase.drawn_end_us is not None
-        piece.drawn = phase.drawn_start_us, phase.drawn_end_us
-        self.pieces.append(piece)
-
-    def _draw(self, piece: Piece, parent: OpenSpan, *, is_stall: bool) -> None:
+    def _draw(self, piece: Piece, parent: OpenSpan, *, is_stall: bool) -> OpenPhase | None:
         offset_ns = self._call.offset_ns
         place = parent.lane.fit(piece.start_ns + offset_ns, piece.end_ns + offset_ns)
         if place is None:
-            return
+            return None
         piece.drawn = place
         written = OpenPhase(
             piece.phase, piece.start_ns, parent, offset_ns=offset_ns, drawn_start_us=place[0]
@@ -118,16 +125,25 @@ class Timeline:
         written.request, written.origin = piece.request, piece.origin
         written.is_stall = is_stall
         self._observers.phase_written(written)
+        return written
 
 
-def detail_of(phase: OpenPhase, start_ns: int) -> Detail:
-    """The record of a closed step, relative to the start of its call."""
+def _spans_of(phase: OpenSpan | None) -> Iterator[OpenPhase]:
+    """A phase and those around it, up to its call."""
+    while isinstance(phase, OpenPhase):
+        yield phase
+        phase = phase.parent
+
+
+def detail_of(phase: OpenPhase, start_ns: int, end_ns: int) -> Detail:
+    """The record of a closed step, relative to the start of its call and inside of it."""
     assert phase.end_ns is not None
     assert phase.drawn_end_us is not None
+    begin_ns = min(max(phase.start_ns, start_ns), end_ns)
     return Detail(
         name=phase.name,
         cost=phase.cost,
-        start_ns=phase.start_ns - start_ns,
-        end_ns=phase.end_ns - start_ns,
+        start_ns=begin_ns - start_ns,
+        end_ns=max(begin_ns, min(phase.end_ns, end_ns)) - start_ns,
         drawn=(phase.drawn_start_us, phase.drawn_end_us),
     )

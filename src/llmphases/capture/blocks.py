@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import TracebackType
-from typing import Any, Self, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 from llmphases.capture.current import (
     begin_call,
     block_of,
     context_key,
     end_call,
-    frame_here,
     is_disabled,
     outcome,
     recorder_of,
     wired,
 )
 from llmphases.capture.marks import LlmCall, leave
+from llmphases.capture.scopes import Scope
 from llmphases.errors import ArgumentError
 from llmphases.observers import Frame, OpenPhase, never_raises
 from llmphases.phases import Phase
@@ -27,40 +26,13 @@ from llmphases.recorder.recorder import Description
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class _Scope:
-    """Something entered and left, sync or async; `_begin` and `_end` never raise."""
-
-    __slots__ = ()
-
-    def _begin(self) -> None:
-        raise NotImplementedError
-
-    def _end(self, error: BaseException | None) -> None:
-        raise NotImplementedError
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._end(error)
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._end(error)
-
-
-class PhaseBlock(_Scope):
+class PhaseBlock(Scope["PhaseBlock"]):
     """One phase or step, from its entry to its exit; also a decorator for functions."""
 
     __slots__ = ("_name", "_open", "_phase", "_recorder", "_token")
 
     def __init__(self, phase: Phase | None, name: str | None = None) -> None:
+        super().__init__()
         self._phase = phase
         self._name = name
         self._open: OpenPhase | None = None
@@ -79,14 +51,7 @@ class PhaseBlock(_Scope):
         """Another block of the same kind, for one more run."""
         return PhaseBlock(self._phase, self._name)
 
-    def __enter__(self) -> Self:
-        """The phase begins."""
-        self._begin()
-        return self
-
-    async def __aenter__(self) -> Self:
-        """The phase begins."""
-        self._begin()
+    def _given(self) -> PhaseBlock:
         return self
 
     def cache(self, result: str) -> None:
@@ -176,7 +141,7 @@ class BlockPhase:
         self.__doc__ = f"The phase `{phase.value}`, as a block (sync or async) or a decorator."
 
     @overload
-    def __call__(self) -> PhaseBlock: ...
+    def __call__(self, function: None = None, /) -> PhaseBlock: ...
     @overload
     def __call__(self, function: F, /) -> F: ...
     def __call__(self, function: Callable[..., Any] | None = None, /) -> Any:
@@ -212,24 +177,22 @@ def step(name: str) -> PhaseBlock:
     return PhaseBlock(None, name)
 
 
-class CallBlock(_Scope):
+class CallBlock(Scope[LlmCall]):
     """A call as a block; entering it gives the handle."""
 
     __slots__ = ("_recorder", "_token", "_what")
 
     def __init__(self, what: Description) -> None:
+        super().__init__()
         self._what = what
         self._recorder: CallRecorder | None = None
         self._token: Any = None
 
-    def __enter__(self) -> LlmCall:
-        """The call begins."""
-        self._begin()
-        return LlmCall(self._recorder)
+    def again(self) -> CallBlock:
+        """Another call of the same kind."""
+        return CallBlock(self._what)
 
-    async def __aenter__(self) -> LlmCall:
-        """The call begins."""
-        self._begin()
+    def _given(self) -> LlmCall:
         return LlmCall(self._recorder)
 
     @never_raises
@@ -242,9 +205,10 @@ class CallBlock(_Scope):
 
     @never_raises
     def _end(self, error: BaseException | None) -> None:
-        if self._recorder is not None:
+        recorder, self._recorder = self._recorder, None
+        if recorder is not None:
             leave(self._token)
-            end_call(self._recorder, error)
+            end_call(recorder, error)
 
 
 def llm_call(

@@ -63,10 +63,20 @@ def test_failures_are_counted_and_told_once(caplog: pytest.LogCaptureFixture):
     )
 
 
-def test_an_exporter_that_raises_is_a_failure():
+def test_an_exporter_that_raises_is_a_failure_and_one_line(caplog: pytest.LogCaptureFixture):
     delivery, _ = _delivery(None)
     delivery.export(["span"])
     assert delivery.failures == 1
+    (record,) = caplog.records
+    assert record.exc_info is None
+
+
+def test_an_exporter_that_is_busy_is_not_waited_for():
+    """RC-080: some wait half a minute for what they are doing."""
+    delivery, made = _delivery(SpanExportResult.SUCCESS)
+    delivery.is_busy = True
+    delivery.shutdown()
+    assert not made[0].is_shut
 
 
 def test_a_forked_child_has_a_connection_of_its_own():

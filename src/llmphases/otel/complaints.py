@@ -33,7 +33,8 @@ class _HoldBack(logging.Filter):
         notes = _notes.get()
         if notes is None:
             return True
-        notes.append(record.getMessage())
+        fault = record.exc_info[1] if record.exc_info else None
+        notes.append(record.getMessage() if fault is None else f"{record.getMessage()}: {fault}")
         return False
 
 
@@ -44,7 +45,9 @@ def watch_loggers() -> None:
     """From now on, what exporters log during `held_back` is noted and not printed.
 
     Filters of a logger do not hold for its children, so each gets one; a second has no effect.
+    Ours is among them: an exporter that raises is one more that does not deliver.
     """
+    logger.addFilter(_HOLD_BACK)
     for name in list(logging.root.manager.loggerDict):
         if name.startswith(_LOUD):
             logging.getLogger(name).addFilter(_HOLD_BACK)

@@ -66,9 +66,12 @@ class Delivery:
         return reason_in(self._notes) if self._notes else "no answer in time"
 
     def shutdown(self) -> None:
-        """Close the exporter, without a word."""
+        """Close the exporter, without a word; one that is busy is left to end with the process.
+
+        Some would wait for what they are doing, up to half a minute.
+        """
         exporter, self._exporter = self._exporter, None
-        if exporter is not None:
+        if exporter is not None and not self.is_busy:
             with held_back():
                 never_raises(exporter.shutdown)()
 

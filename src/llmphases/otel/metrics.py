@@ -205,7 +205,8 @@ class _Inference:
         )
         if record.stream and record.first_chunk_ns is not None:
             self._first_chunk.record(seconds(record.first_chunk_ns), labels, context)
-        _add_known(labels, {names.ERROR_TYPE: record.error_type})
+        if record.error_type is not None:  # in a new set: old SDKs keep the one they were given
+            labels = {**labels, names.ERROR_TYPE: record.error_type}
         self._duration.record(seconds(record.duration_ns), labels, context)
         if record.usage is None:
             return

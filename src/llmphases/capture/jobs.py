@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 from collections.abc import Awaitable, Callable, Iterable, Iterator
 from concurrent.futures import Executor, Future
@@ -15,7 +13,7 @@ from llmphases.capture.current import begin_job, end_job, frame_here, is_disable
 from llmphases.capture.marks import leave
 from llmphases.capture.pools import Pool, results
 from llmphases.capture.progress import Progress
-from llmphases.capture.workers import Piece, arrive
+from llmphases.capture.workers import Piece, arrive, is_async
 from llmphases.errors import ArgumentError
 from llmphases.observers import Frame, OpenJob, never_raises
 
@@ -136,7 +134,7 @@ class LlmJob:
         `ArgumentError` outside the job's block and for coroutine functions, which `map` takes.
         """
         self._check("submit", function)
-        if _is_async(function):
+        if is_async(function):
             raise ArgumentError(
                 f"job.submit({_named(function)}): a coroutine function cannot run on a worker; "
                 f"use `await job.map({_named(function)}, [...])`"
@@ -169,7 +167,7 @@ class LlmJob:
             raise ArgumentError(
                 f"job.map: items={items!r}; expected a list or anything else to iterate over"
             ) from error
-        if _is_async(function):
+        if is_async(function):
             return self._map_async(function, given)
         return results([self._submit(function, (item,), {}) for item in given])
 
@@ -241,13 +239,6 @@ class LlmJob:
                 next(job.pieces)
 
 
-def _is_async(function: Any) -> bool:
-    while isinstance(function, functools.partial):
-        function = function.func
-    called = getattr(type(function), "__call__", None)  # noqa: B004  # the method itself is wanted
-    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
-
-
 def _named(function: Any) -> str:
     return getattr(function, "__name__", None) or repr(function)
 
@@ -286,14 +277,19 @@ def llm_job(
         raise ArgumentError(
             f"llm_job: progress={progress!r}; expected True or False, or leave it out"
         )
+    known = _number_of(workers, executor)
+    return LlmJob(name, workers=known, executor=executor, progress=progress)
+
+
+def _number_of(workers: int | None, executor: Executor | None) -> int | None:
     if workers is None:
         given = getattr(executor, "_max_workers", None)
-        workers = given if _is_count(given) else None
-    elif not _is_count(workers):
+        return given if _is_count(given) else None
+    if not _is_count(workers):
         raise ArgumentError(
             f"llm_job: workers={workers!r}; expected a whole number, 1 or more, or leave it out"
         )
-    return LlmJob(name, workers=workers, executor=executor, progress=progress)
+    return workers
 
 
 def _is_count(value: object) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import inspect
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -51,6 +52,14 @@ class Piece:
         finally:
             if token is not None:
                 leave(token)
+
+
+def is_async(function: Any) -> bool:
+    """Whether a function is work for an event loop: no worker can take that."""
+    while isinstance(function, functools.partial):
+        function = function.func
+    called = getattr(type(function), "__call__", None)  # noqa: B004  # the method itself is wanted
+    return inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(called)
 
 
 @never_raises

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import subprocess
 import sys
 import textwrap
@@ -275,7 +276,7 @@ def test_ten_short_phases_stay_in_order(timed, clock):
                 clock.tick_ns(200_000)
     spans = timed.named("retrieval")
     assert len(spans) == 10
-    for one, next_one in zip(spans, spans[1:], strict=False):
+    for one, next_one in itertools.pairwise(spans):
         assert one.start_time < one.end_time < next_one.start_time
 
 

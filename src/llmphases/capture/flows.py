@@ -149,6 +149,9 @@ class Flow:
             return self._before
         variables = frame.f_locals
         is_running = getattr(driver, "gi_running", False) or getattr(driver, "ag_running", False)
+        if type(variables) is dict:  # Python 3.11 and 3.12 keep this copy; it must keep no chunk
+            for name in ("item", "sent", "thrown"):
+                variables.pop(name, None)
         count = variables.get("count", 0)
         holds_one = not is_running and count > self._before.chunks
         return Reading(

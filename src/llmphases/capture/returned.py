@@ -11,7 +11,7 @@ from llmphases.calls import Ended
 from llmphases.capture.current import ChunkShape, begin_call, end_call, wired
 from llmphases.capture.flows import Flow
 from llmphases.capture.marks import leave
-from llmphases.capture.stand_in import StandIn, class_for
+from llmphases.capture.stand_in import StandIn, class_for, has
 from llmphases.capture.streams import is_stream, watched
 from llmphases.observers import never_raises
 from llmphases.recorder import CallRecorder
@@ -20,18 +20,34 @@ from llmphases.recorder.recorder import Description
 
 def handed_out(call: CallRecorder, shape: ChunkShape | None, result: Any) -> Any:
     """End the call, or let it go on while what the function returned is read or awaited."""
-    if is_stream(result):
+    way = _read_on_as(result)
+    if way == "stream":
         return watched(result, Flow(call=call, shape=shape))
-    kind = type(result)
-    if kind is types.CoroutineType:
+    if way == "coroutine":
         return named_as(_await_returned(shape, Unstarted(result, call)), result)
-    if hasattr(kind, "add_done_callback"):
+    if way == "future":
         _follow(call, result)
-        return result
-    if hasattr(kind, "__await__") and not hasattr(kind, "__aenter__"):
-        return class_for(kind, {"__await__": _awaited})(result, _Awaiting(call, shape))
-    end_call(call)
+    elif way == "awaitable":
+        kind = class_for(type(result), {"__await__": _awaited})
+        return kind(result, _Awaiting(call, shape))
+    else:
+        end_call(call)
     return result
+
+
+@never_raises
+def _read_on_as(result: Any) -> str | None:
+    """By which way a result is still to come; None: it is all there."""
+    kind = type(result)
+    if is_stream(result):
+        return "stream"
+    if kind is types.CoroutineType:
+        return "coroutine"
+    if has(kind, "add_done_callback"):
+        return "future"
+    # An awaitable that is entered instead (aiohttp's requests) says nothing of its end.
+    is_awaited = has(kind, "__await__") and not has(kind, "__aenter__")
+    return "awaitable" if is_awaited else None
 
 
 def named_as(ours: Any, theirs: Any) -> Any:

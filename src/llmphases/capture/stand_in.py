@@ -21,6 +21,17 @@ _OURS: Final = frozenset(
 """What a class has for itself, or what `StandIn` answers."""
 
 
+def mro_of(kind: type) -> tuple[type, ...]:
+    """The classes behind a class, asked without running code of a metaclass."""
+    mro: tuple[type, ...] = type.__dict__["__mro__"].__get__(kind)
+    return mro
+
+
+def has(kind: type, name: str) -> bool:
+    """Whether a class has a method, asked in the same way."""
+    return any(name in type.__dict__["__dict__"].__get__(base) for base in mro_of(kind))
+
+
 class StandIn:
     """Passes on everything; subclasses made by `class_for` intercept what is to be watched."""
 

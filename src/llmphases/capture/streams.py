@@ -12,6 +12,7 @@ import types
 from collections.abc import Callable
 from typing import Any, Final
 
+from llmphases.calls import Ended
 from llmphases.capture.current import (
     ChunkShape,
     begin_call,
@@ -22,6 +23,7 @@ from llmphases.capture.current import (
 )
 from llmphases.capture.drivers import driven, driven_async
 from llmphases.capture.flows import Flow
+from llmphases.capture.stand_in import has, mro_of
 from llmphases.capture.stream_protocols import StreamWatch, WatchedStream, stream_class, watch_of
 from llmphases.errors import ArgumentError
 from llmphases.observers import never_raises
@@ -30,6 +32,8 @@ from llmphases.recorder.recorder import Description
 
 _STREAM_NAMES: Final = ("Stream", "StreamManager", "StreamWrapper", "EventStream")
 """How the classes of SDKs are called that can be iterated, or entered, to read an answer."""
+_NO_STREAMS: Final = frozenset({*io.IOBase.__mro__, str, bytes} - {object})
+"""Files, also those written in C, and what is iterated without being a stream."""
 
 
 @never_raises
@@ -39,20 +43,24 @@ def is_stream(value: object) -> bool:
     Files, sockets and responses are not, though they can be iterated.
     """
     kind = type(value)
-    if issubclass(kind, (io.IOBase, str, bytes)):
+    bases = mro_of(kind)
+    if not _NO_STREAMS.isdisjoint(bases) or any(b.__module__ == "unittest.mock" for b in bases):
         return False
-    is_known = any(base.__name__.endswith(_STREAM_NAMES) for base in kind.__mro__)
-    if hasattr(kind, "__next__") or hasattr(kind, "__anext__"):
-        return is_known or not hasattr(kind, "readline")
+    is_known = any(base.__name__.endswith(_STREAM_NAMES) for base in bases)
+    if has(kind, "__next__") or has(kind, "__anext__"):
+        return is_known or not has(kind, "readline")
     return is_known and any(
-        hasattr(kind, name) for name in ("__iter__", "__aiter__", "__enter__", "__aenter__")
+        has(kind, name) for name in ("__iter__", "__aiter__", "__enter__", "__aenter__")
     )
 
 
 def watched(stream: Any, flow: Flow) -> Any:
     """`stream`, so that whoever reads it tells `flow`."""
     made = _watched(stream, flow)
-    return stream if made is None else made
+    if made is None:
+        flow.abandon(Ended.UNOBSERVED)
+        return stream
+    return made
 
 
 @never_raises

@@ -86,8 +86,6 @@ def _sum_of_known(a: int | None, b: int | None) -> int | None:
     return a if b is None else a + b
 
 
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One LLM operation as its caller saw it.
@@ -169,14 +167,18 @@ class Call:
     def tokens_per_second(self) -> float | None:
         """Tokens after the first of each request over first-to-last-token time.
 
-        None without usage, without a generation phase, or where the consumer held the stream for
-        more than a tenth of that time (then the rate would be the consumer's).
+        None without usage, without a generation phase, where some request has none (nobody says
+        which tokens are whose), or where consumers took more than a tenth of that time (then the
+        rate would be theirs).
         """
         spans = [s for s in self.stretches if s.phase is Phase.GENERATION]
         wall = sum(s.end_ns - s.start_ns for s in spans)
         if not wall or self.usage is None or self.usage.output_tokens is None:
             return None
-        if wall - self.exclusive_ns.get(Phase.GENERATION, 0) > wall / 10:
+        if any(s.phase is Phase.INFERENCE for s in self.stretches):
+            return None
+        taken = _covered(spans) - self.exclusive_ns.get(Phase.GENERATION, 0)
+        if min(taken, self.cost_ns(Cost.DELIVERY)) * 10 > wall:
             return None
         tokens = self.usage.output_tokens - len(spans)
         return tokens * 1e9 / wall if tokens > 0 else None
@@ -184,12 +186,14 @@ class Call:
     def as_exported(self) -> Call:
         """This call as its spans tell it: sums as they are, extents as they are drawn.
 
-        A call read back from a trace is equal to this.
+        A call read back from a trace is equal to this. Where no time is unattributed, spans do not
+        tell what it would have counted as.
         """
         start_us = self.start_unix_ns // 1000
         return replace(
             self,
             start_unix_ns=start_us * 1000,
+            unattributed_cost=self.unattributed_cost if self.unattributed_ns else Cost.UNSPLIT,
             stretches=_as_drawn(self.stretches, start_us),
             stalls=_as_drawn(self.stalls, start_us),
             details=_as_drawn(self.details, start_us),
@@ -207,9 +211,19 @@ class Call:
         """
         try:
             return _call_of(json.loads(text))
-        except (ValueError, TypeError, KeyError, AttributeError) as error:
-            message = f"not a call: {text[:80]!r} ({error}); expected what Call.to_json() wrote"
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            given = repr(text)[:80]
+            message = f"not a call: {given} ({error}); expected what Call.to_json() wrote"
             raise RecordError(message) from error
+
+
+def _covered(stretches: list[Stretch]) -> int:
+    """The time that at least one of them covers."""
+    total = reach = 0
+    for stretch in sorted(stretches, key=lambda s: s.start_ns):
+        total += max(0, stretch.end_ns - max(reach, stretch.start_ns))
+        reach = max(reach, stretch.end_ns)
+    return total
 
 
 _Piece = TypeVar("_Piece", Stretch, Detail)
@@ -235,14 +249,21 @@ def _jsonable(value: Any) -> Any:
     return value
 
 
+_PLAIN = {"str": str, "int": int, "bool": bool}
+
+
 def _read(kind: type[Any], raw: dict[str, Any], **converters: Any) -> Any:
-    known = {f.name for f in fields(kind)}
-    given = {k: converters.get(k, _plain)(v) for k, v in raw.items() if k in known}
+    given = {}
+    for f in fields(kind):
+        if f.name not in raw:
+            continue
+        value = raw[f.name]
+        if f.name in converters:
+            value = converters[f.name](value)
+        elif type(value) is not _PLAIN.get(str(f.type).removesuffix(" | None"), dict):
+            raise TypeError(f"{f.name} is {value!r}, expected {f.type}")
+        given[f.name] = value
     return kind(**given)
-
-
-def _plain(value: Any) -> Any:
-    return value
 
 
 def _stretch_of(raw: dict[str, Any]) -> Stretch:
@@ -254,6 +275,8 @@ def _detail_of(raw: dict[str, Any]) -> Detail:
 
 
 def _phase_times(raw: dict[str, int]) -> dict[Phase, int]:
+    if any(type(ns) is not int for ns in raw.values()):
+        raise TypeError(f"{raw!r} are no times in whole nanoseconds")
     return {Phase(name): ns for name, ns in raw.items()}
 
 

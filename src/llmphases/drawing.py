@@ -27,8 +27,11 @@ class Lane:
 
     def begin(self, wall_ns: int) -> int:
         """The start of a child that opens now, after every child that has ended."""
-        begin = max(wall_ns // 1000, self._last_us + 1)
-        self.reach(begin + 1)
+        begin = wall_ns // 1000
+        if begin <= self._last_us:
+            begin = self._last_us + 1
+        if begin >= self._reach_us:
+            self._reach_us = begin + 1
         return begin
 
     def reach(self, end_us: int) -> None:
@@ -47,7 +50,11 @@ class Lane:
     def finish(self, begin_us: int, wall_ns: int, inner_us: int = 0) -> int:
         """The end of a live child: at least a microsecond long, not before its own children."""
         floored = wall_ns // 1000
-        end = max(floored - 1, begin_us + 1, inner_us)
+        end = floored - 1
+        if end <= begin_us:
+            end = begin_us + 1
+        if end < inner_us:
+            end = inner_us
         if end >= floored:
             self._pushed = [*self._pushed[1 - _REMEMBERED :], (floored, end)]
         if end > self._last_us:

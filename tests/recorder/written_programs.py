@@ -131,7 +131,7 @@ class Task:
         if not in_block:
             kinds += ["marks", "silent", "failing"]
             kinds += ["stream"] if self.may_stream(body) else []
-            kinds += ["yield"] if body.own is not None else []
+            kinds += ["yield", "enough"] if body.own is not None else []
         if depth:
             kinds += ["call"]
         for kind in self.draw(st.lists(st.sampled_from(kinds), max_size=4)):
@@ -214,6 +214,13 @@ class Task:
             self.moment(lambda at: body.call.last_token(at, key))
             self.pending = generation, None
             self.end_pending(body)
+
+    def enough(self, body):
+        """The function says that what it has yielded so far was the answer."""
+        if body.own_run is not None:
+            key = self.key
+            self.moment(lambda at: body.call.last_token(at, key))
+            self.speaks(body)
 
     def silent(self, body):
         """A request that gave its answer as a whole."""

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
 def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: str | None) -> Call:
     """The record of a call whose phases are all closed; draws its stalls and its own end."""
     start_ns, conversation, timeline = call.start_ns, call.conversation, call.timeline
-    for since_ns, length_ns, track in conversation.long_stalls():
+    stalls = conversation.long_stalls() if conversation.tracks else ()
+    for since_ns, length_ns, track in stalls:
         interrupted = conversation.interrupted_by(track, since_ns, since_ns + length_ns)
         timeline.write_stall(since_ns, length_ns, interrupted)
     inner = call.nesting.inner(at_ns)
     sums = sweep(start_ns, at_ns, timeline.pieces, inner, conversation.tracks)
     call.drawn_end_us = _drawn_end(call, call.wall(at_ns))
     duration_ns = at_ns - start_ns
-    answer, reasoning = (conversation.first_of(kind, duration_ns) for kind in (ANSWER, REASONING))
+    answer = conversation.first_of(ANSWER, duration_ns)
+    reasoning = conversation.first_of(REASONING, duration_ns)
     tokens = [ns for ns in (answer, reasoning) if ns is not None]
     facts = call.facts
     return Call(

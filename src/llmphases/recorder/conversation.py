@@ -92,7 +92,8 @@ class Conversation:
         if previous is not None and previous.failed_ns is not None and previous.resent_ns is None:
             self._resend(previous, issued_ns)
         request = Request(len(self.requests), key, issued_ns, next_sequence())
-        request.held_by = next((t for t in self.tracks if t.own and t.key == key), None)
+        if self.tracks:
+            request.held_by = next((t for t in self.tracks if t.own and t.key == key), None)
         self.requests.append(request)
         self._newest[key] = request
         self.is_seen = True

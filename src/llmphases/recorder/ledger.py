@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from operator import attrgetter
 
 from llmphases.phases import Origin, Phase
@@ -51,8 +51,8 @@ class Inner:
 class Sums:
     """Nanoseconds; `exclusive` and `unattributed_ns` add up to the window exactly."""
 
-    exclusive: dict[Phase, int] = field(default_factory=dict)
-    outside_inner: dict[Phase, int] = field(default_factory=dict)
+    exclusive: dict[Phase, int]
+    outside_inner: dict[Phase, int]
     unattributed_ns: int = 0
 
 
@@ -72,26 +72,33 @@ def sweep(
     A stall of a stream's consumer takes time only from that stream's own phases, or from time
     that no phase covers.
     """
-    if inner:
-        every = [*pieces, *(piece for one in inner for piece in one.pieces)]
-        tracks = [*tracks, *(track for one in inner for track in one.tracks)]
-    else:
-        every = list(pieces)
+    every = [*pieces, *(piece for one in inner for piece in one.pieces)] if inner else list(pieces)
     every.sort(key=in_order)
+    exclusive = {p.phase: 0 for p in every if p.start_ns <= end_ns and p.end_ns >= start_ns}
+    owners = _owners(start_ns, end_ns, every)
+    if not inner and not tracks:
+        return _plain_sums(exclusive, owners)
+    tracks = [*tracks, *(track for one in inner for track in one.tracks)]
     for track in tracks:
         track.settle()
-    books = _Books(_merged(inner), tracks)
-    own = pieces if inner else ()
-    for piece in own:
-        if piece.start_ns <= end_ns and piece.end_ns >= start_ns:
-            books.outside.setdefault(piece.phase, 0)
-    for piece in every:
-        if piece.start_ns <= end_ns and piece.end_ns >= start_ns:
-            books.exclusive.setdefault(piece.phase, 0)
-    for owner, a, b in _owners(start_ns, end_ns, every):
+    outside = {p.phase: 0 for p in pieces if p.start_ns <= end_ns and p.end_ns >= start_ns}
+    books = _Books(Sums(exclusive, outside), _merged(inner), tracks)
+    for owner, a, b in owners:
         books.book(owner, a, b)
-    outside = books.outside if inner else dict(books.exclusive)
-    return Sums(books.exclusive, outside, books.unattributed_ns)
+    return books.sums
+
+
+def _plain_sums(
+    exclusive: dict[Phase, int], owners: Iterable[tuple[Piece | None, int, int]]
+) -> Sums:
+    """The sums of most calls: no stream could have been held, and no call is inside."""
+    unattributed_ns = 0
+    for owner, a, b in owners:
+        if owner is None:
+            unattributed_ns += b - a
+        else:
+            exclusive[owner.phase] += b - a
+    return Sums(exclusive, dict(exclusive), unattributed_ns)
 
 
 def _owners(
@@ -120,14 +127,12 @@ def _owners(
 class _Books:
     """Where the intervals are entered, in order of time."""
 
-    __slots__ = (
-        "_covers", "_running", "_tracks", "exclusive", "outside", "unattributed_ns",
-    )  # fmt: skip
+    __slots__ = ("_covers", "_running", "_tracks", "sums")
 
-    def __init__(self, covers: Sequence[tuple[int, int]], tracks: Sequence[StreamTrack]) -> None:
-        self.exclusive: dict[Phase, int] = {}
-        self.outside: dict[Phase, int] = {}
-        self.unattributed_ns = 0
+    def __init__(
+        self, sums: Sums, covers: Sequence[tuple[int, int]], tracks: Sequence[StreamTrack]
+    ) -> None:
+        self.sums = sums
         self._covers = list(reversed(covers))
         self._tracks = sorted(tracks, key=_opened_ns, reverse=True)
         self._running: list[StreamTrack] = []
@@ -158,14 +163,15 @@ class _Books:
             left -= stalled
             self._add(Phase.TRANSMISSION, stalled, covered=covered)
         if owner is None:
-            self.unattributed_ns += left
+            self.sums.unattributed_ns += left
         else:
             self._add(owner.phase, left, covered=covered)
 
     def _add(self, phase: Phase, ns: int, *, covered: bool) -> None:
-        self.exclusive[phase] = self.exclusive.get(phase, 0) + ns
+        sums = self.sums
+        sums.exclusive[phase] = sums.exclusive.get(phase, 0) + ns
         if not covered:
-            self.outside[phase] = self.outside.get(phase, 0) + ns
+            sums.outside_inner[phase] = sums.outside_inner.get(phase, 0) + ns
 
     def _stalled(self, a: int, b: int) -> int:
         """How long of an interval that no phase covers some consumer held a stream.

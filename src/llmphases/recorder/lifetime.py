@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
+from threading import RLock
 
 from llmphases.calls import Call, Ended
 from llmphases.observers import Observers, OpenCall, OpenJob, OpenPhase, OpenSpan, never_raises
@@ -50,7 +51,14 @@ class CallLifetime(OpenCall):
         parent: OpenSpan | None = None,
         inside_block: bool = False,
     ) -> None:
-        super().__init__(what.name, at_ns, offset_ns, (at_ns + offset_ns) // 1000)
+        self._lock: RLock = RLock() if outer is None else outer._lock
+        wall_ns = at_ns + offset_ns
+        if parent is None:
+            drawn_us = wall_ns // 1000
+        else:
+            with self._lock:
+                drawn_us = parent.lane.begin(wall_ns)
+        super().__init__(what.name, at_ns, offset_ns, drawn_us)
         self.operation = what.operation
         self.provider = what.provider
         self.request_model = what.model
@@ -71,11 +79,8 @@ class CallLifetime(OpenCall):
         self.record: Call | None = None
         """What happened, once the call is over."""
         self._observers = observers
-        self._lock = self.nesting.lock
-        with self._lock:
-            if parent is not None:
-                self.drawn_start_us = parent.lane.begin(at_ns + offset_ns)
-            if outer is not None:
+        if outer is not None:
+            with self._lock:
                 self.nesting.enter()
 
     # --- beginning and end -----------------------------------------------------------------

@@ -1,12 +1,10 @@
-"""Calls inside calls: the lock they share, and what each leaves in the one around it.
+"""Calls inside calls: what each leaves in the one around it.
 
 Only times travel up. A call that outlives the one around it goes on in the next one further out,
 if that is still open.
 """
 
 from __future__ import annotations
-
-from threading import RLock
 
 from llmphases.observers import OpenPhase
 from llmphases.phases import Phase
@@ -20,14 +18,13 @@ class Nesting:
 
     __slots__ = (
         "_conversation", "_inside", "_is_open", "_left", "_start_ns", "_timeline", "_tracks",
-        "around", "has_asked", "is_inside_block", "is_spoken", "lock",
+        "around", "has_asked", "is_inside_block", "is_spoken",
     )  # fmt: skip
 
     def __init__(
         self, start_ns: int, timeline: Timeline, conversation: Conversation, outer: Nesting | None,
         *, is_inside_block: bool,
     ) -> None:  # fmt: skip
-        self.lock: RLock = RLock() if outer is None else outer.lock
         self.around = outer
         """The call that this one counts in as well."""
         self.is_inside_block = is_inside_block
@@ -70,8 +67,9 @@ class Nesting:
 
     def ask(self, at_ns: int) -> None:
         """A request is asked for in here, and not only in a call inside."""
-        self.has_asked = True
-        self._speak(at_ns)
+        if not self.has_asked or self.around is not None:
+            self.has_asked = True
+            self._speak(at_ns)
 
     def _speak(self, at_ns: int) -> None:
         """Something spoke of a request: what the function itself yields are no tokens any more."""

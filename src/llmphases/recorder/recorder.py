@@ -55,7 +55,7 @@ class CallRecorder(CallLifetime):
                 return None
             self.nesting.checkpoint(at_ns)
             self.nesting.ask(at_ns)
-            if request is None:
+            if request is None or not request.is_open:
                 request = self.conversation.infer(at_ns, key)
             request.soft_end_ns = None
             self.conversation.stamp(kind, at_ns)
@@ -69,12 +69,14 @@ class CallRecorder(CallLifetime):
             if self.record is not None:
                 return
             request = self.conversation.addressed(key)
+            if request is None and (inside_block or self.conversation.newest(key) is not None):
+                return
             self.nesting.checkpoint(at_ns)
+            self.nesting.ask(at_ns)
             if request is None:
-                if inside_block or self.conversation.newest(key) is not None:
-                    return
-                self.nesting.ask(at_ns)
                 request = self.conversation.infer(at_ns, key)
+            elif not request.is_open:  # it was the function's own output, which is over now
+                return
             request.soft_end_ns = None
             request.last_ns = at_ns
             self.conversation.end(request, at_ns)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from itertools import count
 
 from llmphases.calls import Detail
@@ -22,10 +21,11 @@ def next_sequence() -> int:
 class Timeline:
     """Opens, closes and writes phases, and keeps what they leave for the sums."""
 
-    __slots__ = ("_call", "_details", "_observers", "open", "pieces", "stalls")
+    __slots__ = ("_call", "_details", "_lane", "_observers", "open", "pieces", "stalls")
 
     def __init__(self, call: OpenCall, observers: Observers) -> None:
         self._call = call
+        self._lane = call.lane
         self._observers = observers
         self.pieces: list[Piece] = []
         self.stalls: list[Piece] = []
@@ -41,18 +41,28 @@ class Timeline:
         request: int | None = None,
     ) -> OpenPhase:
         """Open a phase now: its span is live, so that other libraries' spans nest under it."""
-        if parent is None or any(around.drawn_end_us is not None for around in _spans_of(parent)):
-            parent = self._call
         offset_ns = self._call.offset_ns
-        drawn_us = parent.lane.begin(at_ns + offset_ns)
-        for around in _spans_of(parent):
-            around.lane.reach(drawn_us + 1)
+        if parent is None:
+            parent = self._call
+            drawn_us = self._lane.begin(at_ns + offset_ns)
+        else:
+            parent, drawn_us = self._begin_inside(parent, at_ns + offset_ns)
         opened = OpenPhase(phase, at_ns, parent, offset_ns=offset_ns, drawn_start_us=drawn_us)
         opened.call = self._call
         opened.request = request
-        opened.sequence = next_sequence()
+        opened.sequence = next(_sequence)
         self.open[opened] = None
         return opened
+
+    def _begin_inside(self, parent: OpenSpan, wall_ns: int) -> tuple[OpenSpan, int]:
+        """The span to be drawn under, and where: the call's own if that of the block has ended."""
+        around = _spans_of(parent)
+        if any(span.drawn_end_us is not None for span in around):
+            return self._call, self._lane.begin(wall_ns)
+        drawn_us = parent.lane.begin(wall_ns)
+        for span in around:
+            span.lane.reach(drawn_us + 1)
+        return parent, drawn_us
 
     def announce(self, phase: OpenPhase) -> None:
         """Tell the observers, once everything about the beginning is known."""
@@ -67,23 +77,24 @@ class Timeline:
             return
         if kind is not None:
             phase.phase, phase.name = kind, kind.value
-        phase.end_ns = max(at_ns, phase.start_ns)
-        phase.drawn_end_us = self._drawn_end(phase, phase.end_ns)
+        end_ns = phase.end_ns = max(at_ns, phase.start_ns)
+        phase.drawn_end_us = self._drawn_end(phase, end_ns)
         self.open.pop(phase, None)
         if phase.is_detail:
             self._details.append(phase)
         else:
-            piece = Piece(phase.phase, phase.start_ns, phase.end_ns, phase.sequence, track)
+            piece = Piece(phase.phase, phase.start_ns, end_ns, phase.sequence, track)
             piece.request, piece.origin = phase.request, phase.origin
             piece.drawn = phase.drawn_start_us, phase.drawn_end_us
             self.pieces.append(piece)
         self._observers.phase_ended(phase)
 
     def _drawn_end(self, phase: OpenPhase, end_ns: int) -> int:
-        parent = phase.parent or self._call
-        end_us = parent.lane.finish(
-            phase.drawn_start_us, end_ns + phase.offset_ns, phase.last_inside_us
-        )
+        wall_ns = end_ns + phase.offset_ns
+        parent = phase.parent
+        if parent is self._call or parent is None:
+            return self._lane.finish(phase.drawn_start_us, wall_ns, phase.last_inside_us)
+        end_us = parent.lane.finish(phase.drawn_start_us, wall_ns, phase.last_inside_us)
         for around in _spans_of(parent):
             if around.drawn_end_us is not None:  # it outlived the block that it began in
                 end_us = min(end_us, around.drawn_end_us)
@@ -128,11 +139,13 @@ class Timeline:
         return written
 
 
-def _spans_of(phase: OpenSpan | None) -> Iterator[OpenPhase]:
+def _spans_of(phase: OpenSpan | None) -> list[OpenPhase]:
     """A phase and those around it, up to its call."""
+    around: list[OpenPhase] = []
     while isinstance(phase, OpenPhase):
-        yield phase
+        around.append(phase)
         phase = phase.parent
+    return around
 
 
 def detail_of(phase: OpenPhase, start_ns: int, end_ns: int) -> Detail:

@@ -48,7 +48,7 @@ test-pythons: ## the fast suite on every Python from 3.11 up that is here
 	@scripts/test-pythons
 
 bench: $(VENV)/.ready-dev ## what tracing costs; on a quiet machine (benchmarks/README.md)
-	@for file in $(wildcard benchmarks/bench_*.py); do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+	@$(BIN)/python benchmarks
 
 docs: $(VENV)/.ready-dev ## writes the generated tables in README.md and docs/ anew
 	@$(BIN)/python docs/generate.py

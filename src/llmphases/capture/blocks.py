@@ -11,6 +11,7 @@ from llmphases.capture.current import (
     context_key,
     end_call,
     is_disabled,
+    is_off_here,
     outcome,
     recorder_of,
     wired,
@@ -66,7 +67,7 @@ class PhaseBlock(Scope["PhaseBlock"]):
     @never_raises
     def open(self) -> Any:
         """Begin without making it current; gives the context for what is inside, None if off."""
-        if is_disabled():
+        if is_off_here():
             return None
         carrier = wired().carrier
         base = carrier.variable.get()

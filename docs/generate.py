@@ -29,6 +29,8 @@ _MARKED = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTAL
 _CALL = "call"
 _PHASE = "phase"
 _JOB = "job"
+_CHILD = "call, phase"
+"""Where there was one child process, on its call; on `process_startup` or `inference` for each."""
 
 ATTRIBUTES: dict[str, tuple[str, str]] = {
     conventions.OPERATION_NAME: (_CALL, "what is done: `chat` unless said otherwise"),
@@ -84,6 +86,20 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
         "what a server said about its own times, under its own names",
     ),
     conventions.REPORTED_TRUSTED: (_CALL, "whether that fitted the time we measured"),
+    conventions.PROCESS_EXECUTABLE_NAME: (_CHILD, "the program that a child process runs"),
+    conventions.PROCESS_PID: (_CHILD, "its pid"),
+    conventions.PROCESS_EXIT_CODE: (_CHILD, "negative for the signal that ended it"),
+    conventions.PROCESS_DURATION: (_CHILD, "s; from its spawn to its exit"),
+    conventions.PROCESS_CPU_TIME: (
+        _CHILD,
+        "s; with all its descendants: exact for those waited for, else as last seen",
+    ),
+    conventions.PROCESS_CPU_SHARE: (_CHILD, "CPU time by duration; over 1 on several cores"),
+    conventions.PROCESS_MEMORY_PEAK: (
+        _CHILD,
+        "bytes; resident memory of it and its descendants together, at least",
+    ),
+    conventions.PROCESS_SURVIVORS: (_CHILD, "descendants that were seen and outlived it"),
     conventions.PHASE: (_PHASE, "the phase, as in [phases.md](phases.md)"),
     conventions.COST: (_PHASE, "the bucket it is paid in"),
     conventions.ORIGIN: (_PHASE, "`measured` by our clock, or `reported` by a server"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from llmphases.calls import Call, Detail, Ended, Stretch, Usage
+from llmphases.calls import Call, Detail, Ended, ProcessUse, Stretch, Usage
 from llmphases.conventions import NOT_OURS
 from llmphases.phases import Cost, Origin, Phase
 
@@ -25,6 +25,18 @@ reported_keys = texts.filter(lambda key: key and key != "trusted")
 
 def perhaps(strategy):
     return st.none() | strategy
+
+
+processes = st.builds(
+    ProcessUse,
+    executable=perhaps(texts),
+    pid=counts,
+    exit_code=perhaps(st.integers(-64, 255)),
+    wall_ns=perhaps(times),
+    cpu_ns=perhaps(times),
+    memory_peak=perhaps(st.integers(0, 2**50)),
+    survivors=perhaps(counts),
+)
 
 
 @st.composite
@@ -106,5 +118,6 @@ def calls(draw, name):
         error_type=draw(perhaps(texts)),
         reported=draw(st.dictionaries(reported_keys, scalars, max_size=3)),
         reported_trusted=draw(perhaps(st.booleans())),
+        process=draw(perhaps(processes)),
         attributes=draw(st.dictionaries(own_keys, values, max_size=3)),
     )

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from llmphases.errors import RecordError
 from llmphases.phases import Cost, Origin, Phase
+from llmphases.records import plain, record
 
 Scalar = str | bool | int | float
 AttributeValue = Scalar | tuple[str, ...] | tuple[bool, ...] | tuple[int, ...] | tuple[float, ...]
@@ -87,6 +88,29 @@ def _sum_of_known(a: int | None, b: int | None) -> int | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessUse:
+    """What a child process and all its descendants have used; None where it is not known."""
+
+    executable: str | None = None
+    """The name of the program, without its folder."""
+    pid: int | None = None
+    exit_code: int | None = None
+    """Negative for the signal that ended it."""
+    wall_ns: int | None = None
+    """From its spawn to its exit."""
+    cpu_ns: int | None = None
+    memory_peak: int | None = None
+    """Resident bytes of all of them together, at least: a peak between two looks is not seen."""
+    survivors: int | None = None
+    """Descendants that were seen, and still ran when the child had ended."""
+
+    @property
+    def cpu_share(self) -> float | None:
+        """CPU time by wall time; over 1 where several cores were busy."""
+        return self.cpu_ns / self.wall_ns if self.cpu_ns is not None and self.wall_ns else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Call:
     """One LLM operation as its caller saw it.
 
@@ -143,6 +167,8 @@ class Call:
     """What a server or tool said about its own times, under the vendor's names."""
     reported_trusted: bool | None = None
     """Whether that fitted the measured window; None if nothing was said."""
+    process: ProcessUse | None = None
+    """What its child process used; None without one, and with several."""
     attributes: Mapping[str, AttributeValue] = field(default_factory=dict)
     """What the program set itself."""
     outside_inner_ns: Mapping[Phase, int] = field(default_factory=dict, compare=False)
@@ -201,7 +227,7 @@ class Call:
 
     def to_json(self) -> str:
         """One line of JSON, from which `from_json` makes an equal call."""
-        return json.dumps(_jsonable(self), separators=(",", ":"))
+        return json.dumps(plain(self), separators=(",", ":"))
 
     @staticmethod
     def from_json(text: str | bytes) -> Call:
@@ -238,40 +264,12 @@ def _as_drawn(pieces: tuple[_Piece, ...], start_us: int) -> tuple[_Piece, ...]:
     return tuple(sorted(drawn, key=lambda p: (p.start_ns, p.end_ns)))
 
 
-def _jsonable(value: Any) -> Any:
-    if isinstance(value, (Call, Stretch, Detail, Usage)):
-        pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
-        return {name: _jsonable(v) for name, v in pairs if v is not None and v != ()}
-    if isinstance(value, Mapping):
-        return {str(k): _jsonable(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return [_jsonable(v) for v in value]
-    return value
-
-
-_PLAIN = {"str": str, "int": int, "bool": bool}
-
-
-def _read(kind: type[Any], raw: dict[str, Any], **converters: Any) -> Any:
-    given = {}
-    for f in fields(kind):
-        if f.name not in raw:
-            continue
-        value = raw[f.name]
-        if f.name in converters:
-            value = converters[f.name](value)
-        elif type(value) is not _PLAIN.get(str(f.type).removesuffix(" | None"), dict):
-            raise TypeError(f"{f.name} is {value!r}, expected {f.type}")
-        given[f.name] = value
-    return kind(**given)
-
-
 def _stretch_of(raw: dict[str, Any]) -> Stretch:
-    return _read(Stretch, raw, phase=Phase, origin=Origin, drawn=tuple)  # type: ignore[no-any-return]  # built from fields
+    return record(Stretch, raw, phase=Phase, origin=Origin, drawn=tuple)  # type: ignore[no-any-return]  # built from fields
 
 
 def _detail_of(raw: dict[str, Any]) -> Detail:
-    return _read(Detail, raw, cost=Cost, drawn=tuple)  # type: ignore[no-any-return]  # built from fields
+    return record(Detail, raw, cost=Cost, drawn=tuple)  # type: ignore[no-any-return]  # built from fields
 
 
 def _phase_times(raw: dict[str, int]) -> dict[Phase, int]:
@@ -285,7 +283,7 @@ def _attributes_of(raw: dict[str, Any]) -> dict[str, AttributeValue]:
 
 
 def _call_of(raw: dict[str, Any]) -> Call:
-    return _read(  # type: ignore[no-any-return]  # built from fields
+    return record(  # type: ignore[no-any-return]  # built from fields
         Call,
         raw,
         exclusive_ns=_phase_times,
@@ -294,7 +292,8 @@ def _call_of(raw: dict[str, Any]) -> Call:
         stretches=lambda many: tuple(map(_stretch_of, many)),
         stalls=lambda many: tuple(map(_stretch_of, many)),
         details=lambda many: tuple(map(_detail_of, many)),
-        usage=lambda usage: _read(Usage, usage),
+        usage=lambda usage: record(Usage, usage),
+        process=lambda process: record(ProcessUse, process),
         ended=Ended,
         attributes=_attributes_of,
     )

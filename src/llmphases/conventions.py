@@ -58,6 +58,11 @@ STREAM_ENDED = "llmphases.stream.ended"
 FIRST_TOKEN_RULE = "llmphases.first_token.rule"
 REPORTED_PREFIX = "llmphases.reported."
 REPORTED_TRUSTED = "llmphases.reported.trusted"
+PROCESS_DURATION = "llmphases.process.duration"
+PROCESS_CPU_TIME = "llmphases.process.cpu.time"
+PROCESS_CPU_SHARE = "llmphases.process.cpu.share"
+PROCESS_MEMORY_PEAK = "llmphases.process.memory.peak"
+PROCESS_SURVIVORS = "llmphases.process.survivors"
 JOB_NAME = "llmphases.job.name"
 JOB_WORKERS = "llmphases.job.workers"
 JOB_CHUNKS = "llmphases.job.chunks"
@@ -91,6 +96,8 @@ GEN_AI_SECONDS = (
     0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
 )  # fmt: skip
 TOKENS = tuple(float(4**n) for n in range(14))
+MEMORY = tuple(float(2**n) for n in range(24, 37))
+"""16 MiB to 64 GiB."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +124,12 @@ CALLS_ACTIVE = Metric("llmphases.calls.active", "{call}", "Calls that are open n
 RETRIES_TOTAL = Metric("llmphases.retries", "{retry}", "Requests sent again after a failure")
 TIMEOUTS_TOTAL = Metric("llmphases.timeouts", "{timeout}", "Calls that ended in a time-out")
 CACHE_REQUESTS = Metric("llmphases.cache.requests", "{request}", "Cache look-ups, by result")
+PROCESS_MEMORY = Metric(
+    "llmphases.process.memory.peak", "By", "Peak memory of a child process and its tree", MEMORY
+)
+PROCESS_CPU = Metric(
+    "llmphases.process.cpu.time", "s", "CPU time of child processes, trees included"
+)
 JOB_WORKERS_GAUGE = Metric("llmphases.job.workers", "{worker}", "Workers of a job")
 JOB_CHUNKS_GAUGE = Metric("llmphases.job.chunks", "{call}", "Pieces a job was cut into")
 JOB_WAVES_GAUGE = Metric("llmphases.job.waves", "{wave}", "Pieces per worker, rounded up")

@@ -10,6 +10,7 @@ from llmphases import conventions as names
 from llmphases.calls import AttributeValue, Call
 from llmphases.observers import OpenCall, OpenJob, OpenPhase
 from llmphases.phases import Cost, Origin, Phase
+from llmphases.recorder.process_use import process_attributes
 
 Attributes = dict[str, AttributeValue]
 
@@ -124,6 +125,8 @@ def call_attributes(record: Call) -> Attributes:
         _add_stream(attributes, record)
     if record.usage is not None:
         _add_known(attributes, _USAGE, _usage_of(record.usage))
+    if record.process is not None:
+        attributes.update(process_attributes(record.process))
     if record.reported:
         for key, value in exportable(record.reported).items():
             attributes[names.REPORTED_PREFIX + key] = value

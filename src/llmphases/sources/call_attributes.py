@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from llmphases import conventions as names
-from llmphases.calls import AttributeValue, Call, Detail, Ended, Scalar, Stretch, Usage
+from llmphases.calls import AttributeValue, Call, Detail, Ended, ProcessUse, Scalar, Stretch, Usage
 from llmphases.phases import Cost, Phase
 from llmphases.sources.contract import SpanRecord
 
@@ -50,6 +50,7 @@ def call_of(
         error_type=_error_type(span),
         ended=_ended(said),
         reported=_reported(said),
+        process=_process(said),
         attributes=_own_attributes(said),
         trace_id=span.trace_id,
         span_id=span.span_id,
@@ -114,6 +115,19 @@ def _usage(said: Attributes) -> Usage | None:
         reasoning_output_tokens=_whole(said, names.REASONING_OUTPUT_TOKENS),
     )
     return usage or None
+
+
+def _process(said: Attributes) -> ProcessUse | None:
+    process = ProcessUse(
+        executable=_text(said, names.PROCESS_EXECUTABLE_NAME),
+        pid=_whole(said, names.PROCESS_PID),
+        exit_code=_whole(said, names.PROCESS_EXIT_CODE),
+        wall_ns=_ns(said, names.PROCESS_DURATION),
+        cpu_ns=_ns(said, names.PROCESS_CPU_TIME),
+        memory_peak=_whole(said, names.PROCESS_MEMORY_PEAK),
+        survivors=_whole(said, names.PROCESS_SURVIVORS),
+    )
+    return None if process == ProcessUse() else process
 
 
 def _error_type(span: SpanRecord) -> str | None:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
+import threading
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any, ParamSpec, Protocol, TypeVar
 
@@ -281,22 +283,26 @@ class Observers(Observer):
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
         self._observers = tuple(observers)
+        self._changing = threading.Lock()
 
     def add(self, observer: Observer) -> None:
         """Let one more observer listen from now on."""
-        self._observers = (*self._observers, observer)
+        with self._changing:
+            self._observers = (*self._observers, observer)
 
-    def remove(self, observer: Observer) -> None:
-        """Let an observer listen no more; unknown ones are fine."""
-        self._observers = tuple(o for o in self._observers if o is not observer)
+    def remove(self, observer: Observer) -> bool:
+        """Let an observer listen no more; False if it did not."""
+        with self._changing:
+            before = self._observers
+            self._observers = tuple(o for o in before if o is not observer)
+            return len(self._observers) < len(before)
 
     def __iter__(self) -> Any:
         return iter(self._observers)
 
     def _drop(self, observer: Observer) -> None:
-        name = type(observer).__name__
-        self.remove(observer)
-        logger.exception("llmphases: %s failed and is switched off", name)
+        if self.remove(observer):
+            _complain("llmphases: %s failed and is switched off", type(observer).__name__)
 
     def job_started(self, job: OpenJob) -> None:
         for observer in self._observers:
@@ -355,14 +361,20 @@ class Observers(Observer):
                 self._drop(observer)
 
 
-_said: set[str] = set()
+_said: dict[str, object] = {}
 
 
 def complain_once(what: str) -> None:
     """Log the exception being handled, the first time for each `what`."""
-    if what not in _said:
-        _said.add(what)
-        logger.exception("llmphases: %s; the program goes on, this is logged once", what)
+    mine = object()
+    if _said.setdefault(what, mine) is mine:
+        _complain("llmphases: %s; the program goes on, this is logged once", what)
+
+
+def _complain(message: str, *about: object) -> None:
+    """Log the exception being handled; whatever the program's own logging does about it."""
+    with suppress(Exception):
+        logger.exception(message, *about)
 
 
 def never_raises(function: Callable[P, R]) -> Callable[P, R | None]:

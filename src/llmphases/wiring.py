@@ -15,6 +15,7 @@ from llmphases.capture import current
 from llmphases.clock import SystemClock
 from llmphases.conventions import ENV_LOG, ENV_OLD_NAMES
 from llmphases.observers import Observer, Observers
+from llmphases.recorder.collected import settle
 
 if TYPE_CHECKING:
     from llmphases.otel.setup import Configuration
@@ -85,6 +86,7 @@ def flush(timeout_s: float | None = None) -> bool:
     """
     from llmphases.otel import setup  # noqa: PLC0415  # loads the SDK
 
+    settle()
     return setup.flush() if timeout_s is None else setup.flush(timeout_s=timeout_s)
 
 

@@ -249,13 +249,15 @@ class Task:
     def stream(self, body):
         """A stream that the function reads, piece by piece, with work in between."""
         key, made, token = self.key, [], object()
-        announced = self.is_announced()
-        self.speaks(body)
-        sent = self.moment(lambda at: body.call.request_sent(at, key)) if announced else None
-        start = self.issued(body, sent, announced=True) if announced else None
+        announced, sent, start = self.is_announced(), None, None
+        if announced:
+            sent = self.moment(lambda at: body.call.request_sent(at, key))
+            start = self.issued(body, sent, announced=True)
+            self.speaks(body)
         self.wait()
         handed_over = self.draw(st.booleans())
         self.moment(lambda at: made.append(HandDriven(body.call, at, key, handed_over=handed_over)))
+        self.speaks(body)
         if handed_over:
             since = self.at
             self.wait()

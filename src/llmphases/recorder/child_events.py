@@ -19,6 +19,11 @@ class Ready:
 
     rule: str
     """What tells so, e.g. `init_event`; becomes `llmphases.first_token.rule`."""
+    age_ns: int = 0
+    """How long it has been ready when its line comes, by the program's own clock (`own_clock`).
+
+    0: since the line itself. More than the child has lived is not true: then it stays unknown.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +68,7 @@ class Said:
     provider: str | None = None
     reported: ReportedTimes | None = None
     error: str | None = None
-    """The program's own word that it failed, as an `error.type`."""
+    """The program's own word that it failed, as an `error.type`; a request still open failed so."""
 
 
 Event = Ready | RequestSeen | Token | Answered | ToolResult | Retry | Said

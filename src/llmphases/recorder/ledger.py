@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from operator import attrgetter
 
 from llmphases.phases import Origin, Phase
@@ -134,7 +135,7 @@ class _Books:
     ) -> None:
         self.sums = sums
         self._covers = list(reversed(covers))
-        self._tracks = sorted(tracks, key=_opened_ns, reverse=True)
+        self._tracks = sorted(tracks, key=_opened, reverse=True)
         self._running: list[StreamTrack] = []
 
     def book(self, owner: Piece | None, a: int, b: int) -> None:
@@ -176,25 +177,29 @@ class _Books:
     def _stalled(self, a: int, b: int) -> int:
         """How long of an interval that no phase covers some consumer held a stream.
 
-        Streams inside each other are held together (what waits for the outer one waits for the
-        inner one as well), so the longest stall of each part counts, and not their sum.
+        While the consumer of a function holds what it yielded, a stream that the function reads is
+        held as well: of those only the innermost counts. Of streams side by side the longest stall
+        of each part counts, and not their sum.
         """
-        while self._tracks and _opened_ns(self._tracks[-1]) < b:
+        while self._tracks and _opened(self._tracks[-1])[0] < b:
             self._running.append(self._tracks.pop())
         self._running = [track for track in self._running if track.points[-1][0] > a]
         if len(self._running) <= 1:
             return sum(track.between(a, b) for track in self._running)
         cuts = {a, b}
         cuts.update(ns for track in self._running for ns, _ in track.points if a < ns < b)
-        total, before = 0, a
-        for at_ns in sorted(cuts):
-            total += max(track.between(before, at_ns) for track in self._running)
-            before = at_ns
-        return total
+        return sum(self._longest(low, high) for low, high in pairwise(sorted(cuts)))
+
+    def _longest(self, a: int, b: int) -> int:
+        alive = [t for t in self._running if t.points[0][0] <= a and b <= t.points[-1][0]]
+        if not alive:
+            return 0
+        newest = max(track.number for track in alive)
+        return max(t.between(a, b) for t in alive if not t.own or t.number == newest)
 
 
-def _opened_ns(track: StreamTrack) -> int:
-    return track.points[0][0]
+def _opened(track: StreamTrack) -> tuple[int, int]:
+    return track.points[0][0], track.number
 
 
 def _merged(inner: Sequence[Inner]) -> list[tuple[int, int]]:

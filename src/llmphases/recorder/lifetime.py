@@ -15,6 +15,7 @@ from llmphases.calls import Call, Ended
 from llmphases.observers import Observers, OpenCall, OpenJob, OpenPhase, OpenSpan, never_raises
 from llmphases.phases import Phase
 from llmphases.recorder.closing import close_call
+from llmphases.recorder.collected import is_collecting, later, settle
 from llmphases.recorder.conversation import Conversation
 from llmphases.recorder.facts import Facts
 from llmphases.recorder.nesting import Nesting
@@ -93,6 +94,7 @@ class CallLifetime(OpenCall):
     @never_raises
     def started(self, job: OpenJob | None = None) -> None:
         """Tell the observers that the call has begun."""
+        settle()
         self.job = job
         self._observers.call_started(self)
 
@@ -101,6 +103,10 @@ class CallLifetime(OpenCall):
         self, at_ns: int, ended: Ended | None = None, error_type: str | None = None
     ) -> Call | None:
         """End the call. Later moments and a second end change nothing."""
+        if is_collecting():
+            later(self.finish, at_ns, ended, error_type)
+            return None
+        settle()
         with self._lock:
             if self.record is not None:
                 return self.record
@@ -154,6 +160,9 @@ class CallLifetime(OpenCall):
     @never_raises
     def close_block(self, block: OpenPhase, at_ns: int, error_type: str | None = None) -> None:
         """A block or step ends, by whatever way."""
+        if is_collecting():
+            later(self.close_block, block, at_ns, error_type)
+            return
         with self._lock:
             if block.end_ns is not None:
                 return

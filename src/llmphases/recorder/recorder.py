@@ -6,6 +6,7 @@ from collections.abc import Hashable
 
 from llmphases.calls import Usage
 from llmphases.observers import OpenPhase, never_raises
+from llmphases.recorder.collected import is_collecting, later
 from llmphases.recorder.lifetime import CallLifetime, Description
 from llmphases.recorder.reported import ReportedTimes
 from llmphases.recorder.requests import Request
@@ -34,6 +35,9 @@ class CallRecorder(CallLifetime):
     @never_raises
     def request_ended(self, request: Request, at_ns: int, *, failed: bool = False) -> None:
         """A request is over: its answer is complete, or it failed."""
+        if is_collecting():
+            later(self.request_ended, request, at_ns, failed=failed)
+            return
         with self._lock:
             if self.record is None and request.is_open:
                 self.nesting.checkpoint(at_ns)
@@ -131,6 +135,11 @@ class CallRecorder(CallLifetime):
         key: Hashable = None, reported: ReportedTimes | None = None,
     ) -> None:  # fmt: skip
         """A stream is over: exhausted, closed, or broken (`failed`)."""
+        if is_collecting():
+            later(
+                self.stream_ended, track, at_ns, reading, failed=failed, key=key, reported=reported
+            )
+            return
         with self._lock:
             if self.record is not None:
                 return
@@ -158,6 +167,9 @@ class CallRecorder(CallLifetime):
     @never_raises
     def add_usage(self, usage: Usage) -> None:
         """Tokens of one more request."""
+        if is_collecting():
+            later(self.add_usage, usage)
+            return
         with self._lock:
             self.facts.add_usage(usage)
 

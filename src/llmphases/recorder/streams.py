@@ -10,6 +10,7 @@ from __future__ import annotations
 import heapq
 from bisect import bisect_right
 from collections.abc import Callable, Hashable
+from itertools import count
 from typing import NamedTuple
 
 ANSWER, REASONING, FIRST_CHUNK, NEW_REQUEST = 1, 2, 4, 8
@@ -17,6 +18,8 @@ ANSWER, REASONING, FIRST_CHUNK, NEW_REQUEST = 1, 2, 4, 8
 
 KEPT_STALLS = 32
 WORTH_SEEING_NS = 10_000_000
+
+_number = count(1)
 
 
 class Reading(NamedTuple):
@@ -37,13 +40,15 @@ class StreamTrack:
 
     __slots__ = (
         "awaiting", "chunks", "first_chunk_ns", "key", "last_token_ns", "limit_ns", "longest",
-        "own", "points", "read", "stall_at_last_ns", "stall_ns",
+        "number", "own", "points", "read", "stall_at_last_ns", "stall_ns",
     )  # fmt: skip
 
     def __init__(self, opened_ns: int, *, own: bool, key: Hashable = None) -> None:
         self.own = own
         """Whether it is the output of the traced function itself."""
         self.key = key
+        self.number = next(_number)
+        """Larger than that of any stream opened before."""
         self.awaiting = ANSWER | REASONING | FIRST_CHUNK | NEW_REQUEST
         self.read: Callable[[], Reading] | None = None
         """Gives the driver's sums while it runs; None before and after."""

@@ -20,7 +20,7 @@ LONGEST = 130
 SHAPES = [
     module
     for module in modules()
-    if module.name.startswith("adapters/") and module.path.name not in SHARED
+    if module.path.parent.name == "adapters" and module.path.name not in SHARED
 ]
 
 shapes = pytest.mark.parametrize("module", SHAPES, ids=lambda module: module.path.name)

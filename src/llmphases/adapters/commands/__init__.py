@@ -1,0 +1,1 @@
+"""Formats of what command-line tools print: one small file per program."""

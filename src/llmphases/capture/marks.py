@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import logging
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NoReturn, Self
 
 from llmphases.calls import Call, Usage
 from llmphases.capture.current import block_of, context_key, frame_here, recorder_of, wired
 from llmphases.capture.values import clean_text, clean_value
+from llmphases.conventions import SCOPE
 from llmphases.observers import Frame, complain_once, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.requests import Request
@@ -16,7 +17,7 @@ from llmphases.recorder.streams import ANSWER, REASONING
 
 logger = logging.getLogger("llmphases")
 
-_RESERVED_PREFIX = "llmphases."
+_RESERVED_PREFIX = f"{SCOPE}."
 
 
 class LlmCall:
@@ -118,7 +119,11 @@ class LlmCall:
 
     @never_raises
     def model(
-        self, request: str | None = None, *, response: str | None = None, provider: str | None = None
+        self,
+        request: str | None = None,
+        *,
+        response: str | None = None,
+        provider: str | None = None,
     ) -> None:
         """The model that was asked for, the one that answered, and whose it is."""
         if self._recorder is None:
@@ -259,9 +264,14 @@ def _count(n: object) -> int | None:
 
 def _ignored(what: str, given: object, expected: str) -> None:
     try:
-        raise ValueError(f"{what}({given!r}): expected {expected}")
+        _refuse(what, given, expected)
     except ValueError:
         complain_once(f"{what} was given something it cannot use")
+
+
+def _refuse(what: str, given: object, expected: str) -> NoReturn:
+    """Caught at once; of a long text only the beginning, for it may be a prompt gone astray."""
+    raise ValueError(f"{what}({repr(given)[:40]}): expected {expected}")
 
 
 def _is_key(key: object) -> bool:

@@ -10,6 +10,7 @@ from llmphases.adapters.commands.program_names import program_name
 
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"})
 _LONGEST = 100_000
+_DESCRIPTORS = frozenset("012")
 _OPERATORS = "();<>|&\n"
 _KEYWORDS = frozenset({"!", "{", "}", "if", "then", "else", "elif", "fi", "do", "done", "while"})
 
@@ -56,6 +57,8 @@ def _split(words: Sequence[str]) -> Iterator[list[str]]:
                 command.append(word)
         elif "<" in word or ">" in word:
             is_target = True
+            if command and command[-1] in _DESCRIPTORS:
+                command.pop()
         else:
             if word not in ("|", "|&"):
                 yield command

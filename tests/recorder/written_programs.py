@@ -16,6 +16,7 @@ from recorder.hand_driven import START_NS, HandDriven, recorder
 
 TICKS = st.integers(0, 5)
 PLAIN = sorted(BLOCKS)
+DEEPEST = 3
 
 
 @dataclass(eq=False)
@@ -67,6 +68,7 @@ class Task:
         self.pending = None
         """A generation that nobody has ended yet, and whether only a delivery block followed."""
         self.failed = None
+        self.blocks = 0
 
     # --- moments ---------------------------------------------------------------------------
 
@@ -127,7 +129,7 @@ class Task:
     # --- what a function does --------------------------------------------------------------
 
     def run(self, body, depth, *, in_block=False):
-        kinds = ["gap", "block"]
+        kinds = ["gap", "block"] if self.blocks < DEEPEST else ["gap"]
         if not in_block:
             kinds += ["marks", "silent", "failing"]
             kinds += ["stream"] if self.may_stream(body) else []
@@ -159,7 +161,9 @@ class Task:
         key = self.key
         begin = self.moment(lambda at: opened.append(body.call.open_block(phase, at, key=key)))
         block = self.open(body, phase, self.at, begin)
+        self.blocks += 1
         self.run(body, depth - 1 if depth else 0, in_block=True)
+        self.blocks -= 1
         self.wait()
         self.moment(lambda at: body.call.close_block(opened[0], at))
         block.end = self.at
@@ -200,6 +204,9 @@ class Task:
             self.speaks(body)
             self.wait()
         first = self.moment(lambda at: body.call.first_token(at, key))
+        if not announced and self.pending is not None:
+            self.pending = self.pending[0], None  # one more token of the request that is open
+            return
         if not announced:
             self.speaks(body)
             sent, start = first, self.issued(body, first, announced=False)

@@ -29,7 +29,8 @@ def test_a_shell_is_told_what_to_run_by_an_option(words, text):
     [
         ("a 'b c' \"d\"", [["a", "b c", "d"]]),
         ("a; b && c || d & e", [["a"], ["b"], ["c"], ["d"], ["e"]]),
-        ("a | b | c", [["c"]]),
+        ("a | b |\n c", [["c"]]),
+        ("a\xa0b\x0bc d", [["a\xa0b\x0bc", "d"]]),
         ("a\nb", [["a"], ["b"]]),
         ("a \\\n b", [["a", "b"]]),
         ("a < in > out b", [["a", "b"]]),
@@ -38,9 +39,13 @@ def test_a_shell_is_told_what_to_run_by_an_option(words, text):
         ("if a; then b; fi", [["a"], ["b"]]),
         ("a --x=1 # b", [["a", "--x=1", "#", "b"]]),
         ("a ''", [["a", ""]]),
-        ("a 'b", []),
+        ("a 'b", [["a"]]),
+        ('a; b "c', [["a"], ["b"]]),
+        ("a 'b'\"c\"d\\ e", [["a", "bcd e"]]),
+        ('a "b \\" \\n c" \\"', [["a", 'b " \\n c', '"']]),
+        ("a 'x\ny'\nb", [["a", "x\ny"], ["b"]]),
         ("", []),
-        ("a " * 60_000, []),
+        ("a '" + "x " * 100_000 + "' b", [["a", "x " * 100_000, "b"]]),
     ],
 )
 def test_the_commands_whose_output_is_seen(text, commands):

@@ -110,10 +110,11 @@ class WholeJson(FormatReader):
 
 def _visible(line: bytes) -> bytes:
     """A line without what no one sees at its beginning and end."""
-    first = _UNSEEN_FIRST.match(line)
-    line = line[first.end() :] if first else line
-    last = _UNSEEN_LAST.search(line[-_TAIL:])
-    return line[: -len(last.group())] if last else line
+    if not line.startswith((b"{", b"[")) and (first := _UNSEEN_FIRST.match(line)):
+        line = line[first.end() :]
+    if not line.endswith((b"}", b"]")) and (last := _UNSEEN_LAST.search(line[-_TAIL:])):
+        line = line[: -len(last.group())]
+    return line
 
 
 def _parsed(text: bytes) -> dict[str, Any] | list[Any] | None:

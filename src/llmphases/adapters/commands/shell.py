@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import shlex
+import re
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from llmphases.adapters.commands.program_names import program_name
 
 _SHELLS = frozenset({"sh", "bash", "zsh", "dash", "ksh", "ash", "fish"})
-_LONGEST = 100_000
 _DESCRIPTORS = frozenset("012")
-_OPERATORS = "();<>|&\n"
+_QUOTES = r"""'[^']*'|"(?:\\.|[^"\\])*"|\\."""
+_QUOTED = re.compile(_QUOTES, re.DOTALL)
+_ESCAPED_IN_QUOTES = re.compile(r"""\\([$`"\\\n])""")
+_TOKEN = re.compile(
+    r"(?P<blank>[ \t\r]+|\\\n)|(?P<operator>[();<>|&\n]+)"
+    rf"""|(?P<word>(?:{_QUOTES}|[^ \t\r\n'"\\();<>|&])+)""",
+    re.DOTALL,
+)
 _KEYWORDS = frozenset({"!", "{", "}", "if", "then", "else", "elif", "fi", "do", "done", "while"})
 
 
@@ -32,35 +38,39 @@ def commands_in(text: str) -> list[list[str]]:
 
     Quotes that do not close, substitutions and blocks are read as best we can.
     """
-    if len(text) > _LONGEST:
-        return []
-    text = text.replace("\\\n", " ")
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=_OPERATORS)
-    lexer.commenters = ""
-    lexer.whitespace = " \t\r"  # and no line end: that ends a command
-    lexer.whitespace_split = True
-    try:
-        words = list(lexer)
-    except ValueError:  # no closing quotation
-        return []
-    return [command for command in _split(words) if command]
-
-
-def _split(words: Sequence[str]) -> Iterator[list[str]]:
+    found: list[list[str]] = []
     command: list[str] = []
-    is_target = False
-    for word in words:
-        if is_target:  # of a redirection
-            is_target = False
-        elif not word or word.strip(_OPERATORS):
+    words = _words_of(text)
+    for kind, word in words:
+        if kind == "word":
             if command or word not in _KEYWORDS:
                 command.append(word)
-        elif "<" in word or ">" in word:
-            is_target = True
+        elif "<" in word or ">" in word:  # a redirection, and its target
+            next((kind for kind, _ in words if kind == "word"), None)
             if command and command[-1] in _DESCRIPTORS:
                 command.pop()
         else:
-            if word not in ("|", "|&"):
-                yield command
+            if word.rstrip("\n") not in ("|", "|&"):
+                found.append(command)
             command = []
-    yield command
+    return [one for one in (*found, command) if one]
+
+
+def _words_of(text: str) -> Iterator[tuple[str, str]]:
+    """The words and operators of a line, quotes taken off; it ends where quotes do not close."""
+    at = 0
+    while (token := _TOKEN.match(text, at)) is not None:
+        at = token.end()
+        if token.lastgroup == "word":
+            yield "word", _QUOTED.sub(_unquoted, token["word"])
+        elif token.lastgroup == "operator":
+            yield "operator", token["operator"]
+
+
+def _unquoted(quoted: re.Match[str]) -> str:
+    text = quoted[0]
+    if text.startswith("'"):
+        return text[1:-1]
+    if text.startswith('"'):
+        return _ESCAPED_IN_QUOTES.sub(r"\1", text[1:-1])
+    return "" if text == "\\\n" else text[1:]

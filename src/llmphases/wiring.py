@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from llmphases.capture import current
@@ -18,18 +18,23 @@ from llmphases.observers import Observer, Observers
 from llmphases.recorder.collected import settle
 
 if TYPE_CHECKING:
+    from opentelemetry.metrics import MeterProvider
+    from opentelemetry.trace import TracerProvider
+
     from llmphases.otel.setup import Configuration
 
 
-def default_wiring() -> current.Wiring:
-    """The machine's clock, and spans and metrics by OpenTelemetry's global providers."""
+def default_wiring(
+    tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
+) -> current.Wiring:
+    """The machine's clock; spans and metrics by the given providers, or the global ones."""
     from llmphases.otel.carrier import OtelCarrier  # noqa: PLC0415  # loaded when first needed
     from llmphases.otel.metrics import MetricsObserver  # noqa: PLC0415
     from llmphases.otel.spans import SpanObserver  # noqa: PLC0415
 
     observers: list[Observer] = [
-        SpanObserver(),
-        MetricsObserver(old_names=_is_on(ENV_OLD_NAMES)),
+        SpanObserver(tracer_provider),
+        MetricsObserver(meter_provider, old_names=_is_on(ENV_OLD_NAMES)),
     ]
     if _is_on(ENV_LOG):
         observers.append(_logging_observer())
@@ -52,18 +57,44 @@ def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) ->
     )
 
 
-def configure(**options: Any) -> Configuration:
+def configure(
+    *,
+    endpoint: str | None = None,
+    protocol: str | None = None,
+    headers: Mapping[str, str] | None = None,
+    service_name: str | None = None,
+    file: str | os.PathLike[str] | None = None,
+    traces: bool = True,
+    metrics: bool | None = None,
+    metrics_endpoint: str | None = None,
+    sigterm: bool = True,
+    exit_deadline_s: float = 1.0,
+    tracer_provider: TracerProvider | None = None,
+    meter_provider: MeterProvider | None = None,
+    say: Callable[[str], object] | None = None,
+) -> Configuration:
     """Set OpenTelemetry up for a program that has not done so itself.
 
     Sends spans and metrics over OTLP if an endpoint is given or set in the environment, else
-    writes spans to a file of OTLP JSON lines (`llmphases-traces.jsonl`), and says on stderr where
-    the data goes. All standard `OTEL_*` variables count. Called again with the same options it
-    does nothing.
+    writes spans to a file of OTLP JSON lines and says on stderr where. All standard `OTEL_*`
+    variables count. Called again with the same settings it does nothing.
 
     Args:
-        **options: as `llmphases.otel.setup.configure` takes them: `endpoint`, `protocol`,
-            `headers`, `service_name`, `file`, `traces`, `metrics`, `metrics_endpoint`, `sigterm`,
-            `exit_deadline_s`.
+        endpoint: base address of an OTLP receiver, e.g. ``http://localhost:4318``.
+        protocol: ``http/protobuf`` (the default) or ``grpc``.
+        headers: sent with every export, for receivers that ask for a key.
+        service_name: the name that traces are found under; default: `OTEL_SERVICE_NAME`.
+        file: write traces to this file (as well, if an endpoint is given too); default without
+            an endpoint: ``llmphases-traces.jsonl`` in the current directory.
+        traces: False sends no traces.
+        metrics: False sends no metrics (a plain Jaeger takes traces only); default: where the
+            traces go, if that is OTLP.
+        metrics_endpoint: another address for metrics.
+        sigterm: hand over what is there when SIGTERM comes, if nobody else handles it.
+        exit_deadline_s: seconds that the end of the program may wait for all exports together.
+        tracer_provider: write to this provider instead of the global one.
+        meter_provider: the same for metrics.
+        say: hears where the data goes instead of stderr.
 
     Returns:
         What was set up.
@@ -73,8 +104,20 @@ def configure(**options: Any) -> Configuration:
     """
     from llmphases.otel import setup  # noqa: PLC0415  # loads the SDK
 
-    made = setup.configure(before_exit=current.close_open_calls, **options)
-    current.set_settings(options)
+    given = {
+        "endpoint": endpoint, "protocol": protocol, "headers": headers,
+        "service_name": service_name, "file": file, "traces": traces, "metrics": metrics,
+        "metrics_endpoint": metrics_endpoint, "sigterm": sigterm,
+        "exit_deadline_s": exit_deadline_s,
+    }  # fmt: skip
+    made = setup.configure(
+        **given,  # type: ignore[arg-type]  # the parameters above, of the same types
+        tracer_provider=tracer_provider, meter_provider=meter_provider,
+        before_exit=current.close_open_calls, say=say,
+    )  # fmt: skip
+    current.set_settings(given)
+    if tracer_provider is not None or meter_provider is not None:
+        current.wire(default_wiring(tracer_provider, meter_provider))
     current.wired()
     return made
 

@@ -28,6 +28,9 @@ class ChunkFacts(Protocol):
     def provider(self) -> str | None: ...
     @property
     def reported(self) -> ReportedTimes | None: ...
+    def then(self, later: Any, /) -> ChunkFacts:
+        """These, after later ones of the same stream have been heard."""
+        ...
 
 
 class ChunkShape(Protocol):

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any
 
-from llmphases.calls import Ended, Usage
+from llmphases.calls import Ended
 from llmphases.capture.current import (
+    ChunkFacts,
     ChunkShape,
     Wiring,
     begin_call,
@@ -26,7 +26,6 @@ from llmphases.capture.untraced import NOTHING, no_token
 from llmphases.observers import Frame, OpenSpan, complain_once, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.recorder import Description
-from llmphases.recorder.reported import ReportedTimes
 from llmphases.recorder.streams import NEW_REQUEST, Reading, StreamTrack
 
 
@@ -34,8 +33,8 @@ class Flow:
     """The state of one stream that is handed to a consumer."""
 
     __slots__ = (
-        "__weakref__", "_before", "_closed_ns", "_driver", "_facts_of", "_is_over", "_reported",
-        "_usage", "_wiring", "call", "closing", "context", "finishes", "is_object", "is_own", "key",
+        "__weakref__", "_before", "_closed_ns", "_driver", "_facts", "_facts_of", "_is_over",
+        "_wiring", "call", "closing", "context", "finishes", "is_object", "is_own", "key",
         "now", "shape", "touched_ns", "track", "variable", "what",
     )  # fmt: skip
 
@@ -70,8 +69,7 @@ class Flow:
         self._closed_ns: int | None = None
         self._driver: Callable[[], Any] | None = None
         self._facts_of: Callable[[Any], Any] | None = None
-        self._usage: Usage | None = None
-        self._reported: ReportedTimes | None = None
+        self._facts: ChunkFacts | None = None
         self._is_over = False
         if call is not None:
             self._hand_over(call)
@@ -195,17 +193,10 @@ class Flow:
 
     @never_raises
     def note(self, chunk: Any) -> None:
-        """Keep what a chunk says beside its text; later chunks of a stream overrule earlier."""
+        """Keep what a chunk says beside its text, joined with what came before."""
         facts = self._facts_of(chunk) if self._facts_of is not None else None
-        if facts is None or self.call is None:
-            return
-        if facts.usage is not None:
-            self._usage = _overruled(self._usage, facts.usage)
-        if facts.reported is not None:
-            self._reported = facts.reported
-        known = self.call.facts
-        known.response_model = facts.response_model or known.response_model
-        known.provider = known.provider or facts.provider
+        if facts is not None:
+            self._facts = facts if self._facts is None else self._facts.then(facts)
 
     def long_stall(self, since_ns: int, length_ns: int) -> int:
         """Remember a long stall; gives the length above which the next one is worth telling."""
@@ -254,11 +245,16 @@ class Flow:
         self._is_over = True
         self._driver = None
         assert self.call is not None
-        if self._usage is not None:
-            self.call.add_usage(self._usage)
+        facts = self._facts
+        if facts is not None:
+            known = self.call.facts
+            known.response_model = facts.response_model or known.response_model
+            known.provider = known.provider or facts.provider
+            if facts.usage is not None:
+                self.call.add_usage(facts.usage)
         self.call.stream_ended(
             self.track, at_ns, reading, failed=ended is Ended.ERROR, key=self.key,
-            reported=self._reported,
+            reported=None if facts is None else facts.reported,
         )  # fmt: skip
         if self.finishes:
             end_call(self.call, error, ended=ended, at_ns=at_ns)
@@ -278,15 +274,3 @@ class Flow:
 
     def __del__(self) -> None:
         self.abandon(Ended.CLOSED if self.closing else Ended.DROPPED)
-
-
-def _overruled(before: Usage | None, after: Usage) -> Usage:
-    """Field by field, what the same stream said last."""
-    if before is None:
-        return after
-    merged = {
-        f.name: getattr(after, f.name) if getattr(after, f.name) is not None
-        else getattr(before, f.name)
-        for f in fields(Usage)
-    }  # fmt: skip
-    return Usage(**merged)

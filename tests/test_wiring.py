@@ -1,0 +1,144 @@
+"""The wiring: global providers unless others are given, a line per call on request."""
+
+from __future__ import annotations
+
+import logging
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import InMemoryMetricReader
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from llmphases import configure, llm_call, traced_llm_call
+from llmphases.capture import current
+from llmphases.errors import ConfigurationError
+from llmphases.otel import setup
+from llmphases.sources.otlp_file import OtlpFiles
+from llmphases.wiring import default_wiring
+
+PROGRAM = """
+import sys
+import llmphases
+
+llmphases.configure({options})
+
+@llmphases.traced_llm_call
+def answer(words):
+    with llmphases.prompt_build():
+        pass
+    yield from words
+
+list(answer(["a", "b"]))
+"""
+
+
+def run(options: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(options=options)],
+        cwd=folder, env={**environment, "PATH": ""}, capture_output=True, text=True, check=False,
+        timeout=60,
+    )  # fmt: skip
+
+
+def test_without_settings_a_file_is_written_and_named_on_stderr(tmp_path: Path) -> None:
+    done = run("", tmp_path)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == "llmphases: traces go to llmphases-traces.jsonl\n"
+    (call,) = OtlpFiles([tmp_path / "llmphases-traces.jsonl"]).read().calls
+    assert call.name == "answer"
+    assert call.chunks == 2
+
+
+def test_a_second_run_appends(tmp_path: Path) -> None:
+    for _ in range(2):
+        run("file='kept.jsonl'", tmp_path)
+    assert len(OtlpFiles([tmp_path / "kept.jsonl"]).read().calls) == 2
+
+
+def test_one_line_per_call_on_request(tmp_path: Path) -> None:
+    done = run("file='kept.jsonl'", tmp_path, LLMPHASES_LOG="1")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("answer: 0.")
+    assert "fixed" in line
+
+
+def test_what_is_switched_off_writes_nothing(tmp_path: Path) -> None:
+    done = run("", tmp_path, LLMPHASES_DISABLED="1")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
+    done = run("endpiont='http://localhost:4318'", tmp_path)
+    assert done.returncode == 1
+    assert "endpiont" in done.stderr
+
+
+def test_given_providers_are_used_instead_of_the_global_ones() -> None:
+    spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
+    tracers, meters = TracerProvider(), MeterProvider([reader])
+    tracers.add_span_processor(SimpleSpanProcessor(spans))
+    before = current.wire(None)
+    try:
+        configure(tracer_provider=tracers, meter_provider=meters, say=lambda _: None)
+        with llm_call("asked"):
+            pass
+    finally:
+        setup.reset()
+        current.set_settings(None)
+        current.wire(before)
+    assert [span.name for span in spans.get_finished_spans()] == ["asked"]
+
+
+def test_other_settings_the_second_time_are_refused(tmp_path: Path) -> None:
+    try:
+        configure(file=tmp_path / "one.jsonl")
+        configure(file=tmp_path / "one.jsonl")
+        with pytest.raises(ConfigurationError, match="file would change"):
+            configure(file=tmp_path / "two.jsonl")
+    finally:
+        setup.reset()
+        current.set_settings(None)
+
+
+def test_global_providers_that_come_late_are_used() -> None:
+    """A library may decorate long before the program sets its providers."""
+    code = """
+import llmphases
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+@llmphases.traced_llm_call
+def early():
+    return 1
+
+kept = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(SimpleSpanProcessor(kept))
+trace.set_tracer_provider(provider)
+early()
+print([span.name for span in kept.get_finished_spans()])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "['early']"
+
+
+def test_the_log_has_one_logger_and_respects_its_level(caplog: pytest.LogCaptureFixture) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LLMPHASES_LOG", "1")
+        before = current.wire(default_wiring())
+    try:
+        with caplog.at_level(logging.INFO, "llmphases.calls"):
+            traced_llm_call(name="said")(lambda: 1)()
+    finally:
+        current.wire(before)
+    assert [record.message.split(":")[0] for record in caplog.records] == ["said"]

@@ -28,6 +28,7 @@ TESTED_THROUGH = {
         (
             "recorder/children.py",
             "recorder/closing.py",
+            "recorder/collected.py",
             "recorder/conversation.py",
             "recorder/facts.py",
             "recorder/ledger.py",

@@ -18,10 +18,8 @@ if TYPE_CHECKING:
 def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: str | None) -> Call:
     """The record of a call whose phases are all closed; draws its stalls and its own end."""
     start_ns, conversation, timeline = call.start_ns, call.conversation, call.timeline
-    stalls = conversation.long_stalls() if conversation.tracks else ()
-    for since_ns, length_ns, track in stalls:
-        interrupted = conversation.interrupted_by(track, since_ns, since_ns + length_ns)
-        timeline.write_stall(since_ns, length_ns, interrupted)
+    if conversation.tracks:
+        _draw_stalls(call)
     inner = call.nesting.inner(at_ns)
     sums = sweep(start_ns, at_ns, timeline.pieces, inner, conversation.tracks)
     call.drawn_end_us = _drawn_end(call, call.wall(at_ns))
@@ -67,6 +65,13 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
         attributes=dict(facts.attributes),
         outside_inner_ns=sums.outside_inner,
     )
+
+
+def _draw_stalls(call: CallLifetime) -> None:
+    """The longest waits for a consumer become spans at their true place."""
+    for since_ns, length_ns, track in call.conversation.long_stalls():
+        interrupted = call.conversation.interrupted_by(track, since_ns, since_ns + length_ns)
+        call.timeline.write_stall(since_ns, length_ns, interrupted)
 
 
 def _drawn_end(call: CallLifetime, wall_ns: int) -> int:

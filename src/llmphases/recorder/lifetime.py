@@ -53,12 +53,9 @@ class CallLifetime(OpenCall):
         inside_block: bool = False,
     ) -> None:
         self._lock: RLock = RLock() if outer is None else outer._lock
-        wall_ns = at_ns + offset_ns
-        if parent is None:
-            drawn_us = wall_ns // 1000
-        else:
-            with self._lock:
-                drawn_us = parent.lane.begin(wall_ns)
+        with self._lock:
+            wall_ns = at_ns + offset_ns
+            drawn_us = wall_ns // 1000 if parent is None else parent.lane.begin(wall_ns)
         super().__init__(what.name, at_ns, offset_ns, drawn_us)
         self.operation = what.operation
         self.provider = what.provider

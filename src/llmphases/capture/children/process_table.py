@@ -168,16 +168,16 @@ class PsutilTable:
 
 
 @cache
-def _has_proc() -> bool:
+def _lists_children(root: str) -> bool:
     own = os.getpid()
     # An old kernel, or one built without it, has no `children`.
-    return os.path.exists(f"/proc/{own}/task/{own}/children")  # noqa: PTH110 - as above
+    return os.path.exists(f"{root}/{own}/task/{own}/children")  # noqa: PTH110 - no Path elsewhere
 
 
-def table_of_this_machine() -> ProcessTable | None:
+def table_of_this_machine(root: str = "/proc") -> ProcessTable | None:
     """A table for one round of questions; None where nothing answers them."""
-    if _has_proc():
-        return ProcFolder()
+    if _lists_children(root):
+        return ProcFolder(root)
     try:
         return PsutilTable()
     except ImportError:

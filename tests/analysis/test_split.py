@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmphases.analysis.split import split
-from llmphases.calls import Call, Stretch, Usage
+from llmphases.analysis.split import Processes, split
+from llmphases.calls import Call, ProcessUse, Stretch, Usage
 from llmphases.phases import Cost, Phase
 
 SECOND = 1_000_000_000
@@ -154,6 +154,26 @@ def test_the_wait_for_a_worker_is_told_apart_and_is_in_no_sum():
     group = only(call(generation=1, queued_ns=60 * SECOND), call(generation=1))
     assert (group.queued.count, group.queued.total_ns) == (1, 60 * SECOND)
     assert group.duration.total_ns == 2 * SECOND
+
+
+def test_what_child_processes_used_is_told_of_those_of_which_it_is_known():
+    uses = [
+        ProcessUse(pid=1, cpu_ns=SECOND, wall_ns=10 * SECOND, memory_peak=100, survivors=2),
+        ProcessUse(pid=2, cpu_ns=SECOND, wall_ns=30 * SECOND, memory_peak=200),
+        ProcessUse(pid=3, cpu_ns=SECOND),
+    ]
+    group = only(*(call(inference=1, process=use) for use in [*uses, None]))
+    assert group.processes == Processes(
+        calls=3, memory_p50=150, memory_max=200, cpu_share=0.05, survivors=2
+    )
+
+
+def test_without_child_processes_nothing_is_told_of_them():
+    assert only(call(generation=1)).processes is None
+    nothing_known = only(call(generation=1, process=ProcessUse(pid=1))).processes
+    assert nothing_known == Processes(
+        calls=1, memory_p50=None, memory_max=None, cpu_share=None, survivors=0
+    )
 
 
 def test_errors_are_counted_by_their_type():

@@ -12,10 +12,11 @@ from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 
 from llmphases import conventions as names
-from llmphases.calls import Usage
+from llmphases.calls import ProcessUse, Usage
 from llmphases.observers import OpenCall
 from llmphases.otel.metrics import MetricsObserver, is_timeout
 from llmphases.phases import Cost, Phase
+from llmphases.recorder.process_use import process_attributes
 from otel.pieces import ended, open_call, open_job, open_phase, record_of
 
 
@@ -123,6 +124,23 @@ def test_open_calls_are_counted_while_they_are_open(lab: Lab):
     call.name = "renamed"
     lab.observer.call_ended(call, record_of(call))
     assert lab.values(names.CALLS_ACTIVE) == [({names.JOB_NAME: "boxes"}, 0)]
+
+
+def test_each_child_process_is_a_sample_by_its_executable(lab: Lab):
+    call = open_call()
+    for phase, use in (
+        (Phase.PROCESS_STARTUP, ProcessUse(executable="claude", pid=7, cpu_ns=10**9, wall_ns=1)),
+        (Phase.INFERENCE, ProcessUse(executable="claude", pid=8, cpu_ns=0, memory_peak=2**28)),
+        (Phase.INFERENCE, ProcessUse(pid=9)),
+    ):
+        child = open_phase(phase, parent=call, call=call, attributes=process_attributes(use))
+        lab.observer.phase_ended(ended(child, 5))
+    claude = {names.PROCESS_EXECUTABLE_NAME: "claude"}
+    assert lab.values(names.PROCESS_MEMORY) == [(claude, 2**28)]
+    assert lab.values(names.PROCESS_CPU) == [(claude, 1.0)]
+    (memory,) = lab.points()[names.PROCESS_MEMORY.name]
+    assert memory.explicit_bounds[0] == 16 * 2**20
+    assert memory.explicit_bounds[-1] == 64 * 2**30
 
 
 def test_a_job_reports_workers_chunks_and_waves(lab: Lab):

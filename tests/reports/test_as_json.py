@@ -3,7 +3,7 @@ from __future__ import annotations
 import json
 
 from llmphases.analysis.split import split
-from llmphases.calls import Usage
+from llmphases.calls import ProcessUse, Usage
 from llmphases.reports.as_json import as_json
 from reports.sample_groups import SECOND, call
 
@@ -48,17 +48,22 @@ def test_what_was_not_seen_is_null():
     assert group["tokens_per_second"] is None
     assert group["usage"] is None
     assert group["queued_s"] is None
+    assert group["processes"] is None
 
 
 def test_what_was_said_is_there():
     (group,) = written(
         call(generation=1, usage=Usage(output_tokens=5), requests=2, retries=1,
-             queued_ns=SECOND, error_type="X", nested=True, unattributed=1)
+             queued_ns=SECOND, error_type="X", nested=True, unattributed=1,
+             process=ProcessUse(pid=1, cpu_ns=1, wall_ns=4, memory_peak=9))
     )["groups"]  # fmt: skip
     assert group["usage"]["output_tokens"] == 5
     assert (group["requests"], group["retries"], group["nested"]) == (2, 1, 1)
     assert group["queued_s"]["total"] == 1.0
     assert group["error_types"] == {"X": 1}
+    assert group["processes"] == {
+        "calls": 1, "memory_p50": 9.0, "memory_max": 9, "cpu_share": 0.25, "survivors": 0,
+    }  # fmt: skip
     assert group["unattributed_s"]["fixed"]["total"] == 1.0
 
 

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 from llmphases.analysis.split import split
-from llmphases.calls import Ended
+from llmphases.calls import Ended, ProcessUse
 from llmphases.reports.as_text import as_text
 from llmphases.reports.contract import Paper
 from reports.sample_groups import SECOND, call
@@ -78,6 +78,16 @@ def test_retries_and_waits_are_told():
     text = text_of([call(generation=1, requests=3, retries=2, queued_ns=2 * SECOND)])
     assert "requests               3  2 retries in them" in text
     assert "wait for a worker      p50 2.00 s" in text
+
+
+def test_what_child_processes_used_is_told():
+    use = ProcessUse(
+        pid=1, cpu_ns=SECOND, wall_ns=20 * SECOND, memory_peak=180 * 2**20, survivors=1
+    )
+    text = text_of([call(inference=1, process=use), call(inference=1)])
+    assert "memory of its process  p50 180 MiB     max 180 MiB       in 1 of 2 calls" in text
+    assert "CPU of its process     5 %  of one core" in text
+    assert "left behind            1 process" in text
 
 
 @pytest.mark.parametrize("width", [80, 100, 120])

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmphases.reports.wording import count, duration, percent, printable, rate
+from llmphases.reports.wording import count, duration, percent, printable, rate, size
 
 
 @pytest.mark.parametrize(
@@ -67,6 +67,22 @@ def test_a_share_claims_neither_nothing_nor_all_wrongly(share, text):
 def test_a_rate_has_three_digits():
     assert rate(49.96) == "50.0 tokens/s"
     assert rate(0) == "0 tokens/s"
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 B"),
+        (1, "1.00 B"),
+        (999, "999 B"),
+        (1024, "1.00 KiB"),
+        (143.2 * 2**20, "143 MiB"),
+        (2**30 - 1, "1.00 GiB"),
+        (5000 * 2**30, "5000 GiB"),
+    ],
+)
+def test_sizes_have_three_digits(number, text):
+    assert size(number) == text
 
 
 def test_things_are_counted_in_words():

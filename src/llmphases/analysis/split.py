@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from llmphases.analysis.statistics import Statistics, quantile, statistics
-from llmphases.calls import Call, Usage
+from llmphases.calls import Call, ProcessUse, Usage
 from llmphases.phases import Cost, Phase
 
 K = TypeVar("K")
@@ -27,6 +27,22 @@ class Share:
     def fixed(self) -> float:
         """fixed / (fixed + generation), 0 to 1: the ratio of the sums."""
         return self.fixed_ns / (self.fixed_ns + self.generation_ns)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processes:
+    """What the child processes of calls have used; None where it is known of none."""
+
+    calls: int
+    """How many of the calls had one."""
+    memory_p50: float | None
+    """Bytes; the median of their peaks."""
+    memory_max: int | None
+    """Bytes; the highest of their peaks."""
+    cpu_share: float | None
+    """CPU time by wall time: the ratio of the sums."""
+    survivors: int
+    """Descendants that outlived them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +76,8 @@ class Group:
     usage: Usage | None
     requests: int
     retries: int
+    processes: Processes | None
+    """None if no call is known to have had a child process."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +134,21 @@ def _group(name: str | None, timed: Sequence[Call], counted: Sequence[Call]) -> 
         usage=sum((c.usage for c in counted if c.usage is not None), Usage()) or None,
         requests=sum(c.requests for c in counted),
         retries=sum(c.retries for c in counted),
+        processes=_processes([c.process for c in counted if c.process is not None]),
+    )
+
+
+def _processes(uses: Sequence[ProcessUse]) -> Processes | None:
+    if not uses:
+        return None
+    peaks = sorted(use.memory_peak for use in uses if use.memory_peak is not None)
+    timed = [(u.cpu_ns, u.wall_ns) for u in uses if u.cpu_ns is not None and u.wall_ns]
+    return Processes(
+        calls=len(uses),
+        memory_p50=quantile(peaks, 0.5) if peaks else None,
+        memory_max=peaks[-1] if peaks else None,
+        cpu_share=sum(cpu for cpu, _ in timed) / sum(w for _, w in timed) if timed else None,
+        survivors=sum(use.survivors or 0 for use in uses),
     )
 
 

@@ -61,6 +61,8 @@ class MetricsObserver(Observer):
         self._retries = _other(meter.create_counter, names.RETRIES_TOTAL)
         self._timeouts = _other(meter.create_counter, names.TIMEOUTS_TOTAL)
         self._cache = _other(meter.create_counter, names.CACHE_REQUESTS)
+        self._memory = _histogram(meter, names.PROCESS_MEMORY)
+        self._cpu = _other(meter.create_counter, names.PROCESS_CPU)
         self._workers = _other(meter.create_gauge, names.JOB_WORKERS_GAUGE)
         self._chunks = _other(meter.create_gauge, names.JOB_CHUNKS_GAUGE)
         self._waves = _other(meter.create_gauge, names.JOB_WAVES_GAUGE)
@@ -110,6 +112,22 @@ class MetricsObserver(Observer):
             self._record_queue_wait(phase)
         elif phase.phase is Phase.RETRY and phase.error_type is not None:
             self._retry_reasons[id(phase.call)] = phase.error_type
+        elif names.PROCESS_PID in phase.attributes and not is_suppressed(phase.call.base):
+            self._record_process(phase)
+
+    def _record_process(self, phase: OpenPhase) -> None:
+        """A child: of phases and not of calls, for a call may have several."""
+        said = phase.attributes
+        executable = said.get(names.PROCESS_EXECUTABLE_NAME)
+        labels = _NO_LABELS
+        if isinstance(executable, str):
+            labels = {names.PROCESS_EXECUTABLE_NAME: executable}
+        context = _exemplar_context(phase.state)
+        memory, cpu_s = said.get(names.PROCESS_MEMORY_PEAK), said.get(names.PROCESS_CPU_TIME)
+        if isinstance(memory, int):
+            self._memory.record(memory, labels, context)
+        if isinstance(cpu_s, float):
+            self._cpu.add(cpu_s, labels, context)
 
     def _record_queue_wait(self, phase: OpenPhase) -> None:
         """The wait of a job's piece: before its call, so no call will tell of it."""

@@ -42,6 +42,7 @@ def _group(group: Group) -> dict[str, Any]:
         "usage": asdict(group.usage) if group.usage else None,
         "requests": group.requests,
         "retries": group.retries,
+        "processes": asdict(group.processes) if group.processes else None,
     }
 
 

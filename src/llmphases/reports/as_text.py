@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from io import StringIO
 
-from llmphases.analysis.split import Group, Split
+from llmphases.analysis.split import Group, Processes, Split
 from llmphases.analysis.statistics import Statistics
 from llmphases.reports.contract import Paper
 from llmphases.reports.layout import Line, Look, paragraph, plain
 from llmphases.reports.meaning import meaning
 from llmphases.reports.table import LABELS, table
-from llmphases.reports.wording import count, duration, printable, rate
+from llmphases.reports.wording import count, duration, percent, printable, rate, size
 
 _NARROWEST = 64
 _WIDEST = 120
@@ -59,6 +59,19 @@ def _facts(group: Group) -> Iterator[Line]:
         )
     if group.queued is not None:
         yield _fact("wait for a worker", *_percentiles(group.queued, group.calls))
+    if group.processes is not None:
+        yield from _processes(group.processes, group.calls)
+
+
+def _processes(used: Processes, calls: int) -> Iterator[Line]:
+    among = "" if used.calls >= calls else f"in {used.calls:,} of {calls:,} calls"
+    if used.memory_p50 is not None and used.memory_max is not None:
+        peaks = f"p50 {size(used.memory_p50):<12}max {size(used.memory_max):<12}"
+        yield _fact("memory of its process", peaks, among)
+    if used.cpu_share is not None:
+        yield _fact("CPU of its process", percent(used.cpu_share), "of one core")
+    if used.survivors:
+        yield _fact("left behind", count(used.survivors, "process", "processes"))
 
 
 def _percentiles(times: Statistics | None, calls: int) -> tuple[str, str]:

@@ -9,6 +9,9 @@ _WORTH_DIGITS = 1e-6
 _MILLISECONDS_BELOW = 1.0
 _MINUTES_FROM = 120.0
 _HOUR = 3600
+_SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
+_WHOLE = 0.9995
+"""From here on three digits show one whole unit."""
 
 
 def duration(nanoseconds: float) -> str:
@@ -44,6 +47,12 @@ def _digits(value: float) -> str:
 def rate(per_second: float) -> str:
     """Three digits, as a rate of tokens."""
     return f"{_digits(per_second)} tokens/s" if per_second > 0 else "0 tokens/s"
+
+
+def size(number: float) -> str:
+    """Three digits: `143 MiB`, `1.90 GiB`."""
+    unit, name = next((step for step in _SIZES if number >= step[0] * _WHOLE), _SIZES[-1])
+    return f"{_digits(number / unit)} {name}" if number > 0 else "0 B"
 
 
 def percent(share: float) -> str:

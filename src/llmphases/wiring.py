@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from llmphases.capture import current
+from llmphases.capture.contract import Wiring
 from llmphases.clock import SystemClock
 from llmphases.conventions import ENV_LOG, ENV_OLD_NAMES
 from llmphases.observers import Observer, Observers
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 def default_wiring(
     tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
-) -> current.Wiring:
+) -> Wiring:
     """The machine's clock; spans and metrics by the given providers, or the global ones."""
     from llmphases.otel.carrier import OtelCarrier  # noqa: PLC0415  # loaded when first needed
     from llmphases.otel.metrics import MetricsObserver  # noqa: PLC0415
@@ -41,12 +42,13 @@ def default_wiring(
     return wiring_with(Observers(observers), OtelCarrier())
 
 
-def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) -> current.Wiring:
+def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) -> Wiring:
     """A wiring with the usual chunk shapes."""
     from llmphases.adapters.chunks import shape_from_predicate, shape_of  # noqa: PLC0415
+    from llmphases.adapters.commands.registry import format_for  # noqa: PLC0415
     from llmphases.adapters.usage import usage_of  # noqa: PLC0415
 
-    return current.Wiring(
+    return Wiring(
         now=clock.now,
         wall=clock.wall,
         observers=observers,
@@ -54,6 +56,7 @@ def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) ->
         shape_of=shape_of,
         shape_from_predicate=shape_from_predicate,
         usage_of=usage_of,
+        format_for=format_for,
     )
 
 

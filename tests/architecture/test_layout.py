@@ -41,8 +41,22 @@ TESTED_THROUGH = {
         ),
         "recorder/test_recorder.py",
     ),
+    "capture/children/told.py": "capture/children/test_observation.py",
+    **dict.fromkeys(
+        (
+            "capture/children/command.py",
+            "capture/children/completed.py",
+            "capture/children/completed_async.py",
+            "capture/children/exit_watch.py",
+            "capture/children/pump.py",
+            "capture/children/run.py",
+            "capture/children/sinks.py",
+            "capture/children/trace.py",
+        ),
+        "capture/children/test_runner.py",
+    ),
 }
-"""Parts that mean something only together -> the tests of the whole. Here: one state machine."""
+"""Parts that mean something only together -> the tests of the whole: a state machine, a runner."""
 
 BEHAVIOUR = [
     module

@@ -6,56 +6,14 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-from llmphases.calls import Ended, Usage
+from llmphases.calls import Ended
+from llmphases.capture.contract import Wiring
 from llmphases.conventions import ENV_DISABLED
-from llmphases.observers import Carrier, Frame, Observers, OpenJob, OpenPhase, never_raises
+from llmphases.observers import Frame, OpenJob, OpenPhase, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.recorder import Description
-from llmphases.recorder.reported import ReportedTimes
-
-
-class ChunkFacts(Protocol):
-    """What a chunk says beside its text."""
-
-    @property
-    def usage(self) -> Usage | None: ...
-    @property
-    def response_model(self) -> str | None: ...
-    @property
-    def provider(self) -> str | None: ...
-    @property
-    def reported(self) -> ReportedTimes | None: ...
-    def then(self, later: Any, /) -> ChunkFacts:
-        """These, after later ones of the same stream have been heard."""
-        ...
-
-
-class ChunkShape(Protocol):
-    """How to read the chunks of one kind of stream."""
-
-    @property
-    def kind(self) -> Callable[[Any], int]:
-        """0: no token, 1: part of the answer, 2: reasoning."""
-        ...
-
-    @property
-    def facts(self) -> Callable[[Any], ChunkFacts | None]: ...
-
-
-@dataclass(slots=True, kw_only=True)
-class Wiring:
-    """Which clock ticks, who listens, who carries, and how chunks and usage are read."""
-
-    now: Callable[[], int]
-    wall: Callable[[], int]
-    observers: Observers
-    carrier: Carrier
-    shape_of: Callable[[Any], ChunkShape]
-    shape_from_predicate: Callable[[Callable[[Any], bool]], ChunkShape]
-    usage_of: Callable[[Any], Usage | None]
 
 
 class _Slot:
@@ -210,13 +168,13 @@ def _waited(frame: Frame) -> int | None:
 @never_raises
 def end_call(
     call: CallRecorder, error: BaseException | None = None, *, ended: Ended | None = None,
-    at_ns: int | None = None,
+    at_ns: int | None = None, error_type: str | None = None,
 ) -> None:  # fmt: skip
-    """Close a call with what became of it."""
-    how, error_type = outcome(error)
+    """Close a call with what became of it; `error_type` is for a failure that raises nothing."""
+    how, raised = outcome(error)
     if ended is None and how in {Ended.INTERRUPTED, Ended.EXIT}:
         ended = how
-    call.finish(wired().now() if at_ns is None else at_ns, ended, error_type)
+    call.finish(wired().now() if at_ns is None else at_ns, ended, raised or error_type)
     _slot.open_calls.discard(call)
 
 

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import Any, Final, TypeVar
 
 from llmphases.capture.blocks import PhaseBlock, describe
-from llmphases.capture.current import ChunkShape, begin_call, end_call, is_disabled, wired
+from llmphases.capture.contract import ChunkShape
+from llmphases.capture.current import begin_call, end_call, is_disabled, wired
 from llmphases.capture.drivers import driven, driven_async
 from llmphases.capture.flows import Flow
 from llmphases.capture.marks import leave

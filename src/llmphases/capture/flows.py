@@ -12,16 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from llmphases.calls import Ended
-from llmphases.capture.current import (
-    ChunkFacts,
-    ChunkShape,
-    Wiring,
-    begin_call,
-    context_key,
-    end_call,
-    outcome,
-    wired,
-)
+from llmphases.capture.contract import ChunkFacts, ChunkShape, Wiring
+from llmphases.capture.current import begin_call, context_key, end_call, outcome, wired
 from llmphases.capture.untraced import NOTHING, no_token
 from llmphases.observers import Frame, OpenSpan, complain_once, never_raises
 from llmphases.recorder import CallRecorder

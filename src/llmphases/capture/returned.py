@@ -8,7 +8,8 @@ from collections.abc import Coroutine, Generator
 from typing import Any
 
 from llmphases.calls import Ended
-from llmphases.capture.current import ChunkShape, begin_call, end_call, wired
+from llmphases.capture.contract import ChunkShape
+from llmphases.capture.current import begin_call, end_call, wired
 from llmphases.capture.flows import Flow
 from llmphases.capture.marks import leave
 from llmphases.capture.stand_in import StandIn, class_for, has

@@ -13,14 +13,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from llmphases.calls import Ended
-from llmphases.capture.current import (
-    ChunkShape,
-    begin_call,
-    block_of,
-    frame_here,
-    recorder_of,
-    wired,
-)
+from llmphases.capture.contract import ChunkShape
+from llmphases.capture.current import begin_call, block_of, frame_here, recorder_of, wired
 from llmphases.capture.drivers import driven, driven_async
 from llmphases.capture.flows import Flow
 from llmphases.capture.stand_in import has, mro_of

@@ -62,6 +62,7 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
         error_type=error_type,
         reported=dict(facts.reported),
         reported_trusted=facts.reported_trusted,
+        process=facts.process if facts.children == 1 else None,
         attributes=dict(facts.attributes),
         outside_inner_ns=sums.outside_inner,
     )

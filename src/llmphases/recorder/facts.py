@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from llmphases.calls import AttributeValue, Call, Scalar, Usage
+from llmphases.calls import AttributeValue, Call, ProcessUse, Scalar, Usage
 
 
 class Facts:
     """Model, usage, cache and so on; None until somebody says."""
 
     __slots__ = (
-        "attributes", "batch_size", "cache_result", "first_token_rule", "provider", "reported",
-        "reported_trusted", "request_model", "response_model", "stream", "units", "usage",
+        "attributes", "batch_size", "cache_result", "children", "first_token_rule", "process",
+        "provider", "reported", "reported_trusted", "request_model", "response_model", "stream",
+        "units", "usage",
     )  # fmt: skip
 
     def __init__(self, provider: str | None, request_model: str | None) -> None:
@@ -22,6 +23,10 @@ class Facts:
         self.batch_size: int | None = None
         self.cache_result: str | None = None
         self.first_token_rule: str | None = None
+        self.children = 0
+        """How many child processes it has started."""
+        self.process: ProcessUse | None = None
+        """What the only one of them has used."""
         self.stream = False
         self.reported: dict[str, Scalar] = {}
         self.reported_trusted: bool | None = None

@@ -11,7 +11,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from threading import RLock
 
-from llmphases.calls import Call, Ended
+from llmphases.calls import Call, Ended, ProcessUse
 from llmphases.observers import Observers, OpenCall, OpenJob, OpenPhase, OpenSpan, never_raises
 from llmphases.phases import Phase
 from llmphases.recorder.closing import close_call
@@ -19,6 +19,7 @@ from llmphases.recorder.collected import is_collecting, later, settle
 from llmphases.recorder.conversation import Conversation
 from llmphases.recorder.facts import Facts
 from llmphases.recorder.nesting import Nesting
+from llmphases.recorder.process_use import process_attributes
 from llmphases.recorder.streams import ANSWER
 from llmphases.recorder.timeline import Timeline
 
@@ -114,6 +115,7 @@ class CallLifetime(OpenCall):
                 track.freeze()
             for phase in reversed(list(self.timeline.open)):
                 self.timeline.end(phase, at_ns)
+            self.timeline.release_all()
             record = close_call(self, at_ns, ended, error_type)
             self.record = record
             self.nesting.leave(at_ns)
@@ -179,6 +181,7 @@ class CallLifetime(OpenCall):
                 return None
             self.nesting.checkpoint(at_ns)
             self.conversation.is_seen = True
+            self.facts.children += 1
             phase = self.timeline.begin(Phase.PROCESS_STARTUP, at_ns)
             phase.base = base
             self.timeline.announce(phase)
@@ -186,13 +189,30 @@ class CallLifetime(OpenCall):
 
     @never_raises
     def close_process(self, phase: OpenPhase, at_ns: int, kind: Phase | None = None) -> None:
-        """The child is ready, or its start turns out to be something else."""
+        """The child is ready, or its start turns out to be something else.
+
+        Its span stays open until `process_used`: more is known of it once the child has exited.
+        """
         with self._lock:
             if phase.end_ns is not None:
                 return
             self.nesting.checkpoint(at_ns)
-            self.timeline.end(phase, at_ns, kind=kind)
+            self.timeline.end(phase, at_ns, kind=kind, hold=True)
             self.conversation.block_ends(at_ns)
+
+    @never_raises
+    def process_used(
+        self, phase: OpenPhase, use: ProcessUse | None = None, error_type: str | None = None
+    ) -> None:
+        """The child is gone: what it has used, and why it failed if it did."""
+        with self._lock:
+            if self.record is not None:
+                return
+            if use is not None:
+                phase.attributes.update(process_attributes(use))
+                self.facts.process = use
+            phase.error_type = error_type
+            self.timeline.release(phase)
 
     @never_raises
     def write_phase(self, phase: Phase, start_ns: int, end_ns: int, *, token: bool = False) -> None:

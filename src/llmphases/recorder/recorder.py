@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
-from llmphases.calls import Usage
+from llmphases.calls import Scalar, Usage
 from llmphases.observers import OpenPhase, never_raises
 from llmphases.recorder.collected import is_collecting, later
 from llmphases.recorder.lifetime import CallLifetime, Description
@@ -163,6 +163,14 @@ class CallRecorder(CallLifetime):
             request = self.conversation.newest(key)
             if request is not None and self.record is None:
                 self.conversation.report(request, times)
+
+    @never_raises
+    def note_reported(self, raw: Mapping[str, Scalar], *, trusted: bool | None = None) -> None:
+        """What a vendor says that no phase is made of; whether it can be true, if that was seen."""
+        with self._lock:
+            self.facts.reported.update(raw)
+            if trusted is not None:
+                self.facts.trust(trusted=trusted)
 
     @never_raises
     def add_usage(self, usage: Usage) -> None:

@@ -41,5 +41,20 @@ def generation_start(times: ReportedTimes, start_ns: int, end_ns: int) -> int | 
     return end_ns - generation
 
 
+def request_start(
+    times: ReportedTimes, start_ns: int, end_ns: int, first_ns: int | None = None
+) -> int | None:
+    """When a request was sent, of which only its answer's end and the reported times are known.
+
+    It was sent before `first_ns`, where its first token was seen, else before `end_ns`. None if
+    the times do not fit in the window, or do not tell.
+    """
+    before_ns = (times.queue_ns or 0) + (times.prefill_ns or 0)
+    if times.generation_ns is None or not before_ns or not fits(times, end_ns - start_ns):
+        return None
+    sent_ns = end_ns - _total(times) if first_ns is None else first_ns - before_ns
+    return max(start_ns, sent_ns)
+
+
 def _total(times: ReportedTimes) -> int:
     return (times.queue_ns or 0) + (times.prefill_ns or 0) + (times.generation_ns or 0)

@@ -21,7 +21,7 @@ def next_sequence() -> int:
 class Timeline:
     """Opens, closes and writes phases, and keeps what they leave for the sums."""
 
-    __slots__ = ("_call", "_details", "_lane", "_observers", "open", "pieces", "stalls")
+    __slots__ = ("_call", "_details", "_held", "_lane", "_observers", "open", "pieces", "stalls")
 
     def __init__(self, call: OpenCall, observers: Observers) -> None:
         self._call = call
@@ -30,6 +30,7 @@ class Timeline:
         self.pieces: list[Piece] = []
         self.stalls: list[Piece] = []
         self._details: list[OpenPhase] = []
+        self._held: dict[OpenPhase, None] = {}
         self.open: dict[OpenPhase, None] = {}
 
     def begin(
@@ -70,9 +71,12 @@ class Timeline:
 
     def end(
         self, phase: OpenPhase, at_ns: int, track: StreamTrack | None = None,
-        *, kind: Phase | None = None,
+        *, kind: Phase | None = None, hold: bool = False,
     ) -> None:  # fmt: skip
-        """Close a live phase; `kind` is what it turned out to be."""
+        """Close a live phase; `kind` is what it turned out to be.
+
+        `hold`: there is more to be said of it, so that the observers hear of its end by `release`.
+        """
         if phase.end_ns is not None:
             return
         if kind is not None:
@@ -87,7 +91,21 @@ class Timeline:
             piece.request, piece.origin = phase.request, phase.origin
             piece.drawn = phase.drawn_start_us, phase.drawn_end_us
             self.pieces.append(piece)
-        self._observers.phase_ended(phase)
+        if hold:
+            self._held[phase] = None
+        else:
+            self._observers.phase_ended(phase)
+
+    def release(self, phase: OpenPhase) -> None:
+        """All is said of a phase that was held; a second time changes nothing."""
+        if phase in self._held:
+            del self._held[phase]
+            self._observers.phase_ended(phase)
+
+    def release_all(self) -> None:
+        """No more will be said of any phase."""
+        for phase in list(self._held):
+            self.release(phase)
 
     def _drawn_end(self, phase: OpenPhase, end_ns: int) -> int:
         wall_ns = end_ns + phase.offset_ns

@@ -1,4 +1,4 @@
-"""What capture asks of a command's output format; the formats themselves are `adapters.commands`."""
+"""What capture asks of a command's format of output; the formats are in `adapters.commands`."""
 
 from __future__ import annotations
 

@@ -161,13 +161,14 @@ class _Visit:
     def _moved(self, known: Member, seen: Seen) -> Member:
         parent = known.parent
         if known.identity == self._tree.root:
-            return replace(known, seen=seen)
+            return Member(seen, None, None, known.owed_ns)
         if seen.parent != known.seen.parent or parent not in self.found:
             adopter = self._by_pid.get(seen.parent)
             # Its parent may have ended just now, so that the system still names it.
             is_stale = parent is not None and seen.parent == parent[0]
             parent = adopter.identity if adopter else self._upwards(parent) if is_stale else None
-        return replace(known, seen=seen, parent=parent, origin=self._origin(known.origin))
+        # Not replace(), which takes as long as reading a file of /proc.
+        return Member(seen, parent, self._origin(known.origin), known.owed_ns)
 
     def find_children(self) -> None:
         """Ask all of them for children, and those for theirs."""

@@ -1,0 +1,34 @@
+"""The environment of a child: a copy of the one it would have had, and where it is in the trace."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+_NAMES = ("TRACEPARENT", "TRACESTATE", "BAGGAGE")
+_OTEL = "OTEL_"
+
+Environment = Mapping[str, str] | Mapping[bytes, bytes]
+
+
+def child_environment(
+    given: Environment | None, headers: Mapping[str, str], *, inherit_otel: bool = True
+) -> dict[Any, Any]:
+    """What a child is to be given as `env`: `given`, else a copy of our own.
+
+    `headers` say where in the trace it is (`traceparent` and the like): they go in under names in
+    capitals, as command-line tools read them, in place of any that are older. Without them nothing
+    is replaced. `inherit_otel=False` leaves our own `OTEL_*` settings out; those in `given` stay.
+    """
+    if given is None:
+        made = {k: v for k, v in os.environ.items() if inherit_otel or not k.startswith(_OTEL)}
+    else:
+        made = dict(given)  # type: ignore[arg-type]  # whatever the keys are, they stay
+    named = {name.upper().replace("-", "_"): value for name, value in headers.items()}
+    if _NAMES[0] in named:
+        for name in _NAMES:
+            made.pop(name, None)
+            made.pop(os.fsencode(name), None)  # type: ignore[call-overload]  # of `os.environb`
+    made.update(named)
+    return made

@@ -1,0 +1,146 @@
+"""The pipes of a child as the program gets them, with a stamp for what it reads.
+
+The same descriptor, the same buffers of the same sizes; only the innermost object, the unbuffered
+file, is of another class.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import IO, Any, Protocol, cast
+
+_PIECE = 64 * 2**10
+"""All that a pipe usually holds."""
+
+
+class StreamReader(Protocol):
+    """Who hears of each read."""
+
+    def is_empty(self, fd: int) -> bool:
+        """Whether there is nothing to read now, so that a read will wait."""
+        ...
+
+    def read(self, data: bytes, *, waited: bool, is_drained: bool) -> None:
+        """These bytes were read just now. `is_drained`: there were no more."""
+        ...
+
+    def ended(self) -> None:
+        """No more will be read."""
+        ...
+
+
+class StampedPipe(io.FileIO):
+    """Reads what another file would, which still owns the descriptor."""
+
+    def __init__(self, pipe: io.FileIO, stream: StreamReader) -> None:
+        super().__init__(pipe.fileno(), "rb", closefd=False)
+        self._pipe = pipe
+        self._stream = stream
+        self._unread = b""
+
+    @property
+    def stream(self) -> StreamReader:
+        """Who hears of its reads."""
+        return self._stream
+
+    @property
+    def closefd(self) -> bool:
+        """As the owner has it."""
+        return self._pipe.closefd
+
+    def _dealloc_warn(self, source: object) -> None:
+        # The buffer asks this of its raw file, so that an unclosed pipe is warned about.
+        cast("Any", self._pipe)._dealloc_warn(source)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._stream.ended()
+        try:
+            super().close()
+        finally:
+            self._pipe.close()
+
+    def readinto(self, buffer: Any, /) -> int | None:  # type: ignore[override]  # as at run time
+        if self._unread:
+            return self._give_back(memoryview(buffer).cast("B"))
+        return self._stamped(super().readinto, buffer, lambda got: _start_of(buffer, got))
+
+    def read(self, size: int | None = -1, /) -> bytes | None:  # type: ignore[override]  # likewise
+        if size is None or size < 0:
+            return self.readall()
+        if self._unread:
+            given, self._unread = self._unread[:size], self._unread[size:]
+            return given
+        return self._stamped(super().read, size, lambda got: got)
+
+    def readall(self) -> bytes | None:  # type: ignore[override]  # likewise
+        piece = self.read(_PIECE)
+        if piece is None:  # it does not block, and there is nothing now
+            return None
+        whole = io.BytesIO()  # its value is no second copy
+        while piece:
+            whole.write(piece)
+            piece = self.read(_PIECE)
+        return whole.getvalue()
+
+    def _give_back(self, view: memoryview) -> int:
+        given, self._unread = self._unread[: len(view)], self._unread[len(view) :]
+        view[: len(given)] = given
+        return len(given)
+
+    def _stamped(
+        self, read: Callable[[Any], Any], wanted: Any, data_of: Callable[[Any], bytes]
+    ) -> Any:
+        waited = self._stream.is_empty(self.fileno())
+        # Through `map`, so that a signal that raises here cannot come between the read and our
+        # knowing of it: what was read is for whoever reads next.
+        results: list[Any] = []
+        try:
+            results.extend(map(read, (wanted,)))
+            got = results[0]
+            size = wanted if isinstance(wanted, int) else len(wanted)
+            if got:
+                data = data_of(got)
+                self._stream.read(data, waited=waited, is_drained=len(data) < size)
+            elif got is not None and size:
+                self._stream.ended()
+        except BaseException:
+            if results and results[0]:
+                self._unread = data_of(results[0])
+            raise
+        return results[0]
+
+
+def _start_of(buffer: Any, length: int) -> bytes:
+    return bytes(memoryview(buffer).cast("B")[:length])
+
+
+Pipe = IO[bytes] | IO[str]
+
+
+def stamped(pipe: Pipe, stream: StreamReader) -> Pipe:
+    """The same pipe, rebuilt around a `StampedPipe`; anything unusual is left as it is."""
+    if type(pipe) is io.TextIOWrapper:
+        settings = {
+            "encoding": pipe.encoding, "errors": pipe.errors,
+            "line_buffering": pipe.line_buffering,
+        }  # fmt: skip
+        return io.TextIOWrapper(cast("Any", stamped(pipe.detach(), stream)), **settings)
+    if type(pipe) is io.BufferedReader:
+        size = pipe.__sizeof__() - io.BufferedReader.__basicsize__  # `io.open` has its own rules
+        return io.BufferedReader(cast("Any", stamped(cast("Any", pipe.detach()), stream)), size)
+    if type(pipe) is io.FileIO:
+        return cast("IO[bytes]", StampedPipe(pipe, stream))
+    return pipe
+
+
+def stamped_pipe_of(pipe: object) -> StampedPipe | None:
+    """What `stamped` has put in the innermost place."""
+    try:
+        if type(pipe) is io.TextIOWrapper:
+            pipe = pipe.buffer
+        inner = pipe.raw if type(pipe) is io.BufferedReader else pipe
+    except ValueError:  # the program has detached it
+        return None
+    return inner if type(inner) is StampedPipe else None

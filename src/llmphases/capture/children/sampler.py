@@ -11,8 +11,8 @@ from llmphases.capture.children.watched import Tables, Watched
 from llmphases.observers import never_raises
 
 LEAST_PAUSE_NS = 250_000_000
-PAUSE_PER_COST = 100
-"""A round of looks may take one percent of one core."""
+PAUSE_PER_COST = 125
+"""A round may take one percent of a core: its looks, and what waking up for them costs."""
 
 
 class Sampler:

@@ -13,6 +13,7 @@ SHARED = {
     "contract.py": "what a shape is",
     "chunks.py": "which shapes there are",
     "usage.py": "reads every usage we know",
+    "registry.py": "what can be hooked into",
     "reported.py": "reads every report of times we know",
     "text.py": "finds the dicts in raw text",
 }

@@ -7,7 +7,7 @@ an inner one has so far.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from threading import RLock
 
@@ -38,7 +38,7 @@ class CallLifetime(OpenCall):
     """What is true of every call, whether or not it asks a model."""
 
     __slots__ = (
-        "_lock", "_observers", "context", "conversation", "facts", "nesting", "parent",
+        "_endings", "_lock", "_observers", "context", "conversation", "facts", "nesting", "parent",
         "queued_ns", "record", "timeline",
     )  # fmt: skip
 
@@ -78,6 +78,7 @@ class CallLifetime(OpenCall):
         self.record: Call | None = None
         """What happened, once the call is over."""
         self._observers = observers
+        self._endings: set[Callable[[], object]] | None = None
         if outer is not None:
             with self._lock:
                 self.nesting.enter()
@@ -105,6 +106,8 @@ class CallLifetime(OpenCall):
             later(self.finish, at_ns, ended, error_type)
             return None
         settle()
+        while self._endings:
+            self._endings.pop()()
         with self._lock:
             if self.record is not None:
                 return self.record
@@ -121,6 +124,17 @@ class CallLifetime(OpenCall):
             self.nesting.leave(at_ns)
         self._observers.call_ended(self, record)
         return record
+
+    def before_end(self, act: Callable[[], object]) -> None:
+        """Have `act`, which never raises, called when the call is about to end."""
+        if self._endings is None:
+            self._endings = set()
+        self._endings.add(act)
+
+    def not_before_end(self, act: Callable[[], object]) -> None:
+        """It was done already."""
+        if self._endings is not None:
+            self._endings.discard(act)
 
     # --- blocks ----------------------------------------------------------------------------
 

@@ -46,8 +46,7 @@ class HookedChild:
         self._exit_ns: int | None = None
         self._code: int | None = None
         self._rusage: struct_rusage | None = None
-        self.over: Callable[[], object] = _nothing
-        """Called once, when all of it is known or nothing more is wanted."""
+        self._when_over: list[Callable[[], object]] = []
 
     @property
     def spawned_ns(self) -> int:
@@ -74,6 +73,10 @@ class HookedChild:
         popen = self._popen() if self._popen is not None else None
         kept = getattr(popen, "_fileobj2output", None)
         return kept.get(pipe) if kept is not None else None
+
+    def when_over(self, act: Callable[[], object]) -> None:
+        """Have `act` called once all of it is known, or nothing more is wanted."""
+        self._when_over.append(act)
 
     # --- output ----------------------------------------------------------------------------
 
@@ -152,7 +155,18 @@ class HookedChild:
         if self._watched is not None:
             use = self._watched.reaped(self._rusage, exit_code=self._code, wall_ns=wall_ns)
         observation.used(use)
-        self.over()
+        self._end()
+
+    def _end(self) -> None:
+        while self._when_over:
+            self._when_over.pop()()
+
+    def not_spawned(self) -> None:
+        """There is no child."""
+        observation, self._observation = self._observation, None
+        if observation is not None:
+            observation.not_spawned()
+        self._end()
 
     def forget(self) -> None:
         """Tell nobody any more: this is another process."""
@@ -219,7 +233,3 @@ class HookedStream:
     def ended(self) -> None:
         """No more will be read."""
         self._child.ended(self._number)
-
-
-def _nothing() -> None:
-    pass

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import IO, Any, Protocol, cast
+from typing import Any, Protocol, cast
 
 _PIECE = 64 * 2**10
 """All that a pipe usually holds."""
@@ -51,7 +51,7 @@ class StampedPipe(io.FileIO):
 
     def _dealloc_warn(self, source: object) -> None:
         # The buffer asks this of its raw file, so that an unclosed pipe is warned about.
-        cast("Any", self._pipe)._dealloc_warn(source)
+        cast("Any", self._pipe)._dealloc_warn(source)  # noqa: SLF001  # of its own class
 
     def close(self) -> None:
         if not self.closed:
@@ -61,10 +61,12 @@ class StampedPipe(io.FileIO):
         finally:
             self._pipe.close()
 
-    def readinto(self, buffer: Any, /) -> int | None:  # type: ignore[override]  # as at run time
+    def readinto(self, buffer: Any, /) -> int | None:
         if self._unread:
             return self._give_back(memoryview(buffer).cast("B"))
-        return self._stamped(super().readinto, buffer, lambda got: _start_of(buffer, got))
+        length: int | None
+        length = self._stamped(super().readinto, buffer, lambda got: _start_of(buffer, got))
+        return length
 
     def read(self, size: int | None = -1, /) -> bytes | None:  # type: ignore[override]  # likewise
         if size is None or size < 0:
@@ -72,7 +74,8 @@ class StampedPipe(io.FileIO):
         if self._unread:
             given, self._unread = self._unread[:size], self._unread[size:]
             return given
-        return self._stamped(super().read, size, lambda got: got)
+        data: bytes | None = self._stamped(super().read, size, lambda got: got)
+        return data
 
     def readall(self) -> bytes | None:  # type: ignore[override]  # likewise
         piece = self.read(_PIECE)
@@ -116,31 +119,37 @@ def _start_of(buffer: Any, length: int) -> bytes:
     return bytes(memoryview(buffer).cast("B")[:length])
 
 
-Pipe = IO[bytes] | IO[str]
-
-
-def stamped(pipe: Pipe, stream: StreamReader) -> Pipe:
+def stamped(pipe: Any, stream: StreamReader) -> Any:
     """The same pipe, rebuilt around a `StampedPipe`; anything unusual is left as it is."""
-    if type(pipe) is io.TextIOWrapper:
-        settings = {
-            "encoding": pipe.encoding, "errors": pipe.errors,
-            "line_buffering": pipe.line_buffering,
-        }  # fmt: skip
-        return io.TextIOWrapper(cast("Any", stamped(pipe.detach(), stream)), **settings)
-    if type(pipe) is io.BufferedReader:
-        size = pipe.__sizeof__() - io.BufferedReader.__basicsize__  # `io.open` has its own rules
-        return io.BufferedReader(cast("Any", stamped(cast("Any", pipe.detach()), stream)), size)
+    inner = _innermost(pipe)
+    if type(inner) is not io.FileIO:
+        return pipe
+    made = StampedPipe(inner, stream)  # whatever may fail, fails before anything is taken apart
     if type(pipe) is io.FileIO:
-        return cast("IO[bytes]", StampedPipe(pipe, stream))
-    return pipe
+        return made
+    if type(pipe) is io.BufferedReader:
+        return _rebuffered(pipe, made)
+    encoding, errors, by_line = pipe.encoding, pipe.errors, pipe.line_buffering
+    buffered = _rebuffered(pipe.detach(), made)
+    return io.TextIOWrapper(buffered, encoding=encoding, errors=errors, line_buffering=by_line)
+
+
+def _rebuffered(pipe: io.BufferedReader, made: Any) -> io.BufferedReader:
+    size = pipe.__sizeof__() - io.BufferedReader.__basicsize__  # `io.open` has its own rules
+    pipe.detach()
+    return io.BufferedReader(made, size)
 
 
 def stamped_pipe_of(pipe: object) -> StampedPipe | None:
     """What `stamped` has put in the innermost place."""
+    inner = _innermost(pipe)
+    return inner if type(inner) is StampedPipe else None
+
+
+def _innermost(pipe: object) -> object:
     try:
         if type(pipe) is io.TextIOWrapper:
             pipe = pipe.buffer
-        inner = pipe.raw if type(pipe) is io.BufferedReader else pipe
+        return pipe.raw if type(pipe) is io.BufferedReader else pipe
     except ValueError:  # the program has detached it
         return None
-    return inner if type(inner) is StampedPipe else None

@@ -1,0 +1,87 @@
+"""What can be hooked into, by name: `instrument` and `uninstrument`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from llmphases.capture.children import instrumentation as children
+from llmphases.errors import ArgumentError
+from llmphases.observers import never_raises
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Instrumented:
+    """What `instrument` has done."""
+
+    hooked: tuple[str, ...]
+    """What is hooked into now, by name."""
+    skipped: Mapping[str, str] = field(default_factory=dict)
+    """What is not, and why."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Hooks:
+    install: Callable[[bool], str | None]
+    uninstall: Callable[[], None]
+
+
+_KNOWN: dict[str, _Hooks] = {
+    children.NAME: _Hooks(
+        lambda propagate: children.install(propagate=propagate), children.uninstall
+    ),
+}
+
+
+def instrument(*names: str, propagate: bool = True) -> Instrumented:
+    """Have calls made in other ways than through llmphases take part in the trace.
+
+    Args:
+        *names: what to hook into; default: everything that is known and installed. So far that is
+            `subprocess`: what a program starts inside a traced call by `subprocess` or asyncio is
+            timed, without a change to what the program gets.
+        propagate: False: children are not told where in the trace they are. Otherwise it is in
+            their environment (`TRACEPARENT`).
+
+    Returns:
+        What was hooked into, and what not. Called again it changes `propagate` only.
+
+    Raises:
+        ArgumentError: for a name that is not known.
+    """
+    skipped: dict[str, str] = {}
+    chosen = _chosen("instrument", names)
+    for name in chosen:
+        reason = _install(_KNOWN[name], propagate=propagate)
+        if reason:
+            skipped[name] = reason
+    return Instrumented(
+        hooked=tuple(name for name in chosen if name not in skipped), skipped=skipped
+    )
+
+
+def uninstrument(*names: str) -> None:
+    """Take the hooks of `instrument` out again; default: all. What is open is timed to its end.
+
+    Raises `ArgumentError` for a name that is not known.
+    """
+    for name in _chosen("uninstrument", names):
+        _KNOWN[name].uninstall()
+
+
+def _chosen(who: str, names: tuple[str, ...]) -> tuple[str, ...]:
+    for name in names:
+        if name not in _KNOWN:
+            known = ", ".join(sorted(_KNOWN))
+            raise ArgumentError(f"{who}: nothing is known of {name!r}; there is: {known}")
+    return tuple(dict.fromkeys(names)) or tuple(_KNOWN)
+
+
+def _install(hooks: _Hooks, *, propagate: bool) -> str | None:
+    done = _try(hooks, propagate=propagate)
+    return "a fault of ours, which is logged" if done is None else done
+
+
+@never_raises
+def _try(hooks: _Hooks, *, propagate: bool) -> str:
+    return hooks.install(propagate) or ""

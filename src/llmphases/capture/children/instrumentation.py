@@ -1,0 +1,43 @@
+"""The hooks for child processes, switched on and off as one."""
+
+from __future__ import annotations
+
+import os
+
+from llmphases.capture.current import wired
+
+NAME = "subprocess"
+
+_is_on = False
+
+
+def install(*, propagate: bool = True) -> str | None:
+    """Time what the program starts by `subprocess` and asyncio; says why not, if it cannot be.
+
+    `propagate`: tell children where in the trace they are, by their environment.
+    """
+    global _is_on  # noqa: PLW0603  # a process has one `subprocess`
+    if os.name != "posix":
+        return "needs pipes as POSIX systems have them"
+    from llmphases.capture.children.aio_hooks import asyncio_hooks  # loads asyncio
+    from llmphases.capture.children.hooks import hooks  # not on every system
+
+    wired()  # now, and not within the first child that is started
+    hooks.propagate = propagate
+    if not _is_on:
+        hooks.install()
+        asyncio_hooks.install()
+        _is_on = True
+    return None
+
+
+def uninstall() -> None:
+    """As it was; children that run are timed to their end."""
+    global _is_on  # noqa: PLW0603  # as above
+    if _is_on:
+        from llmphases.capture.children.aio_hooks import asyncio_hooks  # loaded
+        from llmphases.capture.children.hooks import hooks  # loaded
+
+        asyncio_hooks.uninstall()
+        hooks.uninstall()
+        _is_on = False

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
+from contextlib import ExitStack
 
 import pytest
+from opentelemetry import trace
 
 from capture.wirings import exported, recorded
-from llmphases import Ended, current_call, llm_call, traced_llm_call
+from llmphases import (
+    Ended,
+    current_call,
+    llm_call,
+    llm_job,
+    prompt_build,
+    retrieval,
+    traced_llm_call,
+)
 from llmphases.capture import current
 from llmphases.observers import Observer, Observers, PlainCarrier
+from llmphases.testing import CollectingObserver
 from llmphases.wiring import wiring_with
 
 
@@ -64,15 +76,136 @@ def test_what_is_open_when_the_program_goes_is_ended(calls):
     assert [call.ended for call in calls] == [Ended.EXIT]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
-def test_a_forked_child_does_not_end_its_parents_calls(calls):
-    with llm_call("parents"):
-        child = os.fork()
-        if child == 0:
+class Hearing(CollectingObserver):
+    """Keeps the names of all that it hears."""
+
+    def __init__(self):
+        super().__init__()
+        self.told = []
+
+    def __getattribute__(self, name):
+        if name.endswith(("started", "ended", "written")):
+            self.told.append(name)
+        return super().__getattribute__(name)
+
+
+def in_a_fork(act):
+    """What `act` gives in a forked child, as JSON."""
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(write, json.dumps(act()).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as answer:
+        given = answer.read()
+    os.waitpid(child, 0)
+    return json.loads(given)
+
+
+needs_fork = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+
+
+@pytest.fixture
+def told():
+    """The names of all that observers hear."""
+    observer = Hearing()
+    before = current.wire(wiring_with(Observers([observer]), PlainCarrier()))
+    yield observer.told
+    current.wire(before)
+
+
+@needs_fork
+@forks
+def test_a_forked_child_tells_nobody_of_what_its_parent_had_open(told):
+    with retrieval() as lone, ExitStack() as inside:
+        job = inside.enter_context(llm_job("job"))
+        call = inside.enter_context(llm_call("parents"))
+        request = inside.enter_context(call.request())
+        inner = inside.enter_context(llm_call("inner"))
+        block = inside.enter_context(prompt_build())
+        assert all((lone, job, request, block))
+
+        def leave_all():
+            told.clear()
+            inner.first_token()
+            is_open = [bool(call), bool(inner)]
+            inside.close()
+            lone.close()
             current.close_open_calls()
-            os._exit(len(calls))
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+            return is_open, told
+
+        assert in_a_fork(leave_all) == [[False, False], []]
+        told.clear()
+        assert call
+    assert sorted(told) == [
+        "call_ended", "call_ended", "job_ended", "phase_ended", "phase_ended", "phase_ended",
+    ]  # fmt: skip
+
+
+@needs_fork
+@forks
+def test_a_stream_that_was_open_at_a_fork_is_the_parents(told):
+    @traced_llm_call
+    def tokens():
+        yield from "abc"
+
+    stream = tokens()
+    assert next(stream) == "a"
+
+    def read_on():
+        told.clear()
+        return list(stream), told
+
+    assert in_a_fork(read_on) == [["b", "c"], []]
+    assert list(stream) == ["b", "c"]
+    assert "call_ended" in told
+
+
+@needs_fork
+@forks
+def test_a_call_begun_in_a_forked_child_is_traced_below_the_parents_span(exported):
+    with llm_call("parents"):
+        parents = trace.get_current_span().get_span_context().span_id
+
+        def call_there():
+            with llm_call("childs") as call:
+                call.request_sent()
+            span = exported.one("childs")
+            return span.parent.span_id, call.record.nested, len(exported.calls)
+
+        assert in_a_fork(call_there) == [parents, True, 1]
+    assert [call.name for call in exported.calls] == ["parents"]
+
+
+@needs_fork
+@forks
+def test_a_lock_that_another_thread_held_at_the_fork_does_not_stop_the_child(told):
+    with llm_call("parents") as call:
+        held, release = threading.Event(), threading.Event()
+
+        def hold():
+            with call._recorder._lock:
+                held.set()
+                release.wait()
+
+        thread = threading.Thread(target=hold)
+        thread.start()
+        held.wait()
+
+        def go_on():
+            call.request_sent()
+            with llm_call("childs") as inner:
+                return bool(inner)
+
+        try:
+            assert in_a_fork(go_on) is True
+        finally:
+            release.set()
+            thread.join()
 
 
 class Failing(Observer):

@@ -6,9 +6,11 @@ from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from llmphases.capture.current import (
+    begin_block,
     begin_call,
     block_of,
     context_key,
+    end_block,
     end_call,
     is_disabled,
     is_off_here,
@@ -105,16 +107,11 @@ class PhaseBlock(Scope["PhaseBlock"]):
         opened, self._open = self._open, None
         if opened is None:
             return
-        wiring = wired()
         error_type = outcome(error)[1]
         if self._recorder is not None:
-            self._recorder.close_block(opened, wiring.now(), error_type)
+            self._recorder.close_block(opened, wired().now(), error_type)
         else:
-            opened.end_ns = max(wiring.now(), opened.start_ns)
-            end_us = opened.wall(opened.end_ns) // 1000 - 1
-            opened.drawn_end_us = max(end_us, opened.drawn_start_us + 1, opened.lane.last_us)
-            opened.error_type = error_type
-            wiring.observers.phase_ended(opened)
+            end_block(opened, error_type)
 
 
 def _lone(
@@ -129,7 +126,7 @@ def _lone(
         opened.is_detail = True
         opened.name = name or kind.value
     opened.base = base
-    wiring.observers.phase_started(opened)
+    begin_block(opened)
     return opened
 
 

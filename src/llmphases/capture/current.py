@@ -13,12 +13,14 @@ from llmphases.capture.contract import Wiring
 from llmphases.conventions import ENV_DISABLED
 from llmphases.observers import Frame, OpenJob, OpenPhase, never_raises
 from llmphases.recorder import CallRecorder
+from llmphases.recorder.collected import forget
 from llmphases.recorder.recorder import Description
 
 
 class _Slot:
     __slots__ = (
-        "adopt", "hand_over", "load", "lock", "open_calls", "open_jobs", "settings", "wiring",
+        "adopt", "hand_over", "load", "lock", "open_blocks", "open_calls", "open_jobs", "settings",
+        "wiring",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -28,6 +30,8 @@ class _Slot:
         self.adopt: Callable[[Mapping[str, Any]], None] | None = None
         self.settings: Mapping[str, Any] | None = None
         self.lock = threading.Lock()
+        self.open_blocks: set[OpenPhase] = set()
+        """Those outside any call; the others are known to their calls."""
         self.open_calls: set[CallRecorder] = set()
         self.open_jobs: set[OpenJob] = set()
 
@@ -147,6 +151,7 @@ def begin_call(what: Description) -> CallRecorder | None:
     call.base = base
     if frame is not None:
         call.queued_ns = _waited(frame)
+        call.nested |= isinstance(frame.call, CallRecorder) and frame.call.is_elsewhere
     if job is not None:
         call.nested |= job.is_inside_call
         if outer is None or outer.job is not job:
@@ -246,11 +251,46 @@ def block_of(frame: Frame | None) -> OpenPhase | None:
     return block if block is not None and block.end_ns is None else None
 
 
-def forget_open_calls() -> None:
-    """Drop what a parent process had open; it is the parent's to end."""
+def begin_block(block: OpenPhase) -> None:
+    """Tell of a block outside any call."""
+    wired().observers.phase_started(block)
+    _slot.open_blocks.add(block)
+
+
+def end_block(block: OpenPhase, error_type: str | None) -> None:
+    """Close a block outside any call; a second time changes nothing."""
+    if block.end_ns is not None:
+        return
+    _slot.open_blocks.discard(block)
+    wiring = wired()
+    block.end_ns = max(wiring.now(), block.start_ns)
+    end_us = block.wall(block.end_ns) // 1000 - 1
+    block.drawn_end_us = max(end_us, block.drawn_start_us + 1, block.lane.last_us)
+    block.error_type = error_type
+    wiring.observers.phase_ended(block)
+
+
+@never_raises
+def disown_what_is_open() -> None:
+    """This is a forked child: what is open is the parent's to end, and nobody hears of it here.
+
+    Their spans stay current for what the child begins itself.
+    """
+    _slot.lock = threading.Lock()
+    forget()
+    if _slot.wiring is None:
+        return
+    at_ns = _slot.wiring.now()
+    for call in _slot.open_calls:
+        call.disown(at_ns)
+    for job in _slot.open_jobs:
+        job.drawn_end_us = job.drawn_start_us + 1
+    for block in _slot.open_blocks:
+        block.end_ns = max(at_ns, block.start_ns)
     _slot.open_calls.clear()
     _slot.open_jobs.clear()
+    _slot.open_blocks.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=forget_open_calls)
+    os.register_at_fork(after_in_child=disown_what_is_open)

@@ -36,6 +36,13 @@ def later(act: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
     _kept.append((act, args, kwargs))
 
 
+def forget() -> None:
+    """The process was forked: what was kept is the parent's to do."""
+    global _collecting  # noqa: PLW0603  # no other thread is left
+    _collecting = None
+    _kept.clear()
+
+
 def settle() -> None:
     """Now is safe: do what was kept, in order. What is kept are guarded moments of recorders."""
     while _kept:

@@ -38,8 +38,8 @@ class CallLifetime(OpenCall):
     """What is true of every call, whether or not it asks a model."""
 
     __slots__ = (
-        "_endings", "_lock", "_observers", "context", "conversation", "facts", "nesting", "parent",
-        "queued_ns", "record", "timeline",
+        "_endings", "_lock", "_observers", "context", "conversation", "facts", "is_elsewhere",
+        "nesting", "parent", "queued_ns", "record", "timeline",
     )  # fmt: skip
 
     def __init__(
@@ -79,6 +79,8 @@ class CallLifetime(OpenCall):
         """What happened, once the call is over."""
         self._observers = observers
         self._endings: set[Callable[[], object]] | None = None
+        self.is_elsewhere = False
+        """Whether it goes on in the process that this one was forked from, and not here."""
         if outer is not None:
             with self._lock:
                 self.nesting.enter()
@@ -124,6 +126,16 @@ class CallLifetime(OpenCall):
             self.nesting.leave(at_ns)
         self._observers.call_ended(self, record)
         return record
+
+    @never_raises
+    def disown(self, at_ns: int) -> None:
+        """This process was forked while the call was open: it is over here, and nobody hears."""
+        self.is_elsewhere = True
+        self._lock = RLock()  # a thread that is not here may have held the old one
+        self._endings = None
+        self._observers = Observers()
+        self.timeline.tell_nobody()
+        self.finish(at_ns)
 
     def before_end(self, act: Callable[[], object]) -> None:
         """Have `act`, which never raises, called when the call is about to end."""

@@ -107,6 +107,10 @@ class Timeline:
         for phase in list(self._held):
             self.release(phase)
 
+    def tell_nobody(self) -> None:
+        """From now on nobody hears of any phase."""
+        self._observers = Observers()
+
     def _drawn_end(self, phase: OpenPhase, end_ns: int) -> int:
         wall_ns = end_ns + phase.offset_ns
         parent = phase.parent

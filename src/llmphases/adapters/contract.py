@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 from llmphases.calls import Usage
@@ -103,15 +102,17 @@ _name_of: Callable[[type], str] = type.__dict__["__name__"].__get__
 def named(*patterns: str) -> Callable[[Any], bool]:
     """A `matches` for objects whose class, or a base of it, is one of `patterns`.
 
-    A pattern is a top-level package, a dot and a class name, with `*` as in file names:
+    A pattern is a top-level package, a dot and a class name, with one `*` for anything:
     `"anthropic.*Event"`.
     """
+    # Prepared here: the first chunk of a program waits for whatever is left for later.
+    exact = frozenset(pattern for pattern in patterns if "*" not in pattern)
+    around = tuple(tuple(pattern.split("*", 1)) for pattern in patterns if "*" in pattern)
 
     def matches(chunk: Any) -> bool:
         return any(
-            fnmatchcase(name, pattern)
+            name in exact or any(name.startswith(a) and name.endswith(z) for a, z in around)
             for name in map(_full_name, _mro_of(type(chunk)))
-            for pattern in patterns
         )
 
     return matches

@@ -74,6 +74,17 @@ def test_a_first_token_that_nobody_saw_is_not_seen():
     assert "time to first token    not seen" in text_of([call(inference=1)])
 
 
+def test_a_first_token_that_only_inner_calls_saw_is_in_them():
+    """Times travel up to the outer call; the stamp of the first token stays with the inner."""
+    text = text_of([call(time_to_first_token=1, generation=1)])
+    assert "time to first token    in inner calls" in text
+
+
+def test_a_request_of_its_own_without_a_stamp_is_not_seen():
+    text = text_of([call(time_to_first_token=1, generation=1, requests=1)])
+    assert "time to first token    not seen" in text
+
+
 def test_retries_and_waits_are_told():
     text = text_of([call(generation=1, requests=3, retries=2, queued_ns=2 * SECOND)])
     assert "requests               3  2 retries in them" in text

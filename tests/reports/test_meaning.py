@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from llmphases.calls import Usage
 from llmphases.reports.meaning import meaning
 from reports.sample_groups import call, group
 
@@ -42,8 +43,8 @@ def test_half_and_half_says_what_helps_which_half():
 
 def test_time_that_cannot_be_told_apart_is_not_explained():
     assert meaning(several(inference=9.7, process_shutdown=0.2)) == (
-        "Nothing tells fixed cost and generation apart in 9.70 s of each call's 9.90 s: stream "
-        "the answer, or mark its first token, and look again."
+        "Nothing tells fixed cost and generation apart in 9.70 s of each call's 9.90 s: return "
+        "the stream, or read it through traced_stream(...), and look again."
     )
 
 
@@ -84,7 +85,63 @@ def test_cache_hits_are_no_generation():
 
 def test_calls_that_all_failed_say_so():
     calls = [call(retry=3, error_type="APITimeoutError")] * 6
-    assert meaning(group(*calls)) == "Every call failed before its first token, after 3.00 s."
+    assert meaning(group(*calls)) == (
+        "Every call failed before a token was seen, after 3.00 s each: look at the errors; if "
+        "they are rate limits, fewer calls at once help."
+    )
+
+
+def test_calls_that_failed_without_a_token_are_left_out_and_counted():
+    """They would be nothing but fixed cost, and fuller calls are no help against errors."""
+    good = [call(time_to_first_token=1, generation=9)] * 8
+    found = meaning(group(*good, *[call(retry=30, error_type="RateLimitError")] * 2))
+    assert found.startswith("Most of each call is generation: 9.00 s, with 1.00 s of fixed cost")
+    assert found.endswith(
+        " Left out: 2 of 10 calls that failed before a token was seen, after 60.0 s in all; look "
+        "at the errors."
+    )
+
+
+@pytest.mark.parametrize(
+    "seen", [{"first_token_ns": 5}, {"generation": 1}, {"usage": Usage(output_tokens=3)}]
+)
+def test_a_call_that_failed_after_a_token_counts_as_any_other(seen):
+    found = meaning(group(*[call(time_to_first_token=1, error_type="X", **seen)] * 5))
+    assert "failed" not in found
+
+
+@pytest.mark.parametrize("part", ["retry", "queue_wait"])
+def test_retries_and_waits_ask_for_fewer_at_once(part):
+    found = meaning(several(**{part: 9}, time_to_first_token=1, generation=1))
+    assert found.endswith(
+        f"most of it {part}): look at the errors and rate limits; fewer calls at once help, "
+        f"fuller ones do not."
+    )
+
+
+@pytest.mark.parametrize("part", ["retrieval", "prompt_build", "cache_lookup"])
+def test_one_s_own_code_is_not_the_model(part):
+    found = meaning(several(**{part: 9}, time_to_first_token=1, generation=1))
+    assert f"most of it {part}): that is your own code, not the model" in found
+    assert "fuller" not in found
+
+
+def test_parts_of_one_kind_count_together():
+    """Neither of the two is as long as the wait for the token; both are one's own code."""
+    found = meaning(several(retrieval=3, prompt_build=3, time_to_first_token=4, generation=1))
+    assert "91 % fixed): that is your own code" in found
+
+
+def test_half_own_code_and_half_generation_says_what_helps_which_half():
+    found = meaning(several(retrieval=5, generation=5))
+    assert "faster code of your own saves the one, shorter answers" in found
+
+
+def test_post_processing_is_one_s_own_code_too():
+    assert meaning(several(time_to_first_token=1, generation=1, post_processing=8)) == (
+        "Post-processing takes 8.00 s of each call's 10.0 s: look at that code first, not at the "
+        "model."
+    )
 
 
 def test_no_time_is_not_explained():

@@ -53,6 +53,13 @@ def test_a_wide_paper_has_percentiles():
     assert row.split()[1:9] == ["4.00", "s", "2.00", "s", "2.00", "s", "2.90", "s"]
 
 
+def test_percentiles_of_a_part_that_is_not_in_all_calls_say_over_which_they_are():
+    found = group(call(generation=1, retrieval=4), call(generation=1))
+    above, heading, *_ = rows(found, width=120)
+    assert above.strip() == "where it occurred"
+    assert len(above) == heading.index("p95") + len("p95")
+
+
 def test_no_row_is_wider_than_the_paper():
     found = group(call(process_startup=68, generation=1.9, retrieval=1), call(generation=5000))
     for width in (80, 100, 107, 108, 120, 200):

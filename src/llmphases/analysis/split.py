@@ -60,6 +60,8 @@ class Group:
     """None only if there are no calls."""
     time_to_first_token: Statistics | None
     """From the call's start, over the calls that have one."""
+    first_tokens_inside: int
+    """In how many calls only calls inside them saw a first token; it stays with those."""
     costs: Mapping[Cost, Statistics]
     """Every cost, over all calls; empty only if there are no calls."""
     share: Share | None
@@ -78,6 +80,10 @@ class Group:
     retries: int
     processes: Processes | None
     """None if no call is known to have had a child process."""
+    failed: Statistics | None
+    """How long the calls took that failed before any token was seen."""
+    answered: Group | None
+    """The other calls as a group of their own; None if all failed so, or none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,6 +119,8 @@ def _longest_first(group: Group) -> tuple[int, str]:
 
 def _group(name: str | None, timed: Sequence[Call], counted: Sequence[Call]) -> Group:
     """Times from some calls, counts of requests and tokens from some (perhaps more)."""
+    failed = [call for call in timed if _gave_nothing(call)]
+    answered = [call for call in timed if not _gave_nothing(call)] if failed else []
     error_types = Counter(c.error_type for c in timed if c.error_type is not None)
     paid = [_paid(call) for call in timed]
     rates = sorted(rate for c in counted if (rate := c.tokens_per_second) is not None)
@@ -124,6 +132,7 @@ def _group(name: str | None, timed: Sequence[Call], counted: Sequence[Call]) -> 
         error_types=dict(error_types.most_common()),
         duration=statistics(c.duration_ns for c in timed),
         time_to_first_token=_over_known(c.first_token_ns for c in timed),
+        first_tokens_inside=sum(map(_is_first_token_inside, timed)),
         costs=_costs(paid),
         share=_share(paid),
         phases=_phases(timed),
@@ -135,7 +144,23 @@ def _group(name: str | None, timed: Sequence[Call], counted: Sequence[Call]) -> 
         requests=sum(c.requests for c in counted),
         retries=sum(c.retries for c in counted),
         processes=_processes([c.process for c in counted if c.process is not None]),
+        failed=statistics(c.duration_ns for c in failed),
+        answered=_group(name, answered, answered) if answered else None,
     )
+
+
+def _gave_nothing(call: Call) -> bool:
+    """Whether it failed, and nothing is known of any token."""
+    if call.error_type is None or call.first_token_ns is not None:
+        return False
+    tokens = call.usage.output_tokens if call.usage is not None else None
+    return not tokens and not call.exclusive_ns.get(Phase.GENERATION)
+
+
+def _is_first_token_inside(call: Call) -> bool:
+    """Times travel up from inner calls; requests and first tokens do not."""
+    has_wait = Phase.TIME_TO_FIRST_TOKEN in call.exclusive_ns
+    return has_wait and call.first_token_ns is None and call.requests == 0
 
 
 def _processes(uses: Sequence[ProcessUse]) -> Processes | None:

@@ -27,6 +27,7 @@ def _group(group: Group) -> dict[str, Any]:
         "nested": group.nested,
         "errors": group.errors,
         "error_types": dict(group.error_types),
+        "failed_s": _seconds(group.failed),
         "duration_s": _seconds(group.duration),
         "time_to_first_token_s": _seconds(group.time_to_first_token),
         **{f"{cost.value}_s": _seconds(group.costs.get(cost)) for cost in Cost},

@@ -50,7 +50,7 @@ def _title(group: Group) -> Line:
 
 def _facts(group: Group) -> Iterator[Line]:
     yield _fact("duration", *_percentiles(group.duration, group.calls))
-    yield _fact("time to first token", *_percentiles(group.time_to_first_token, group.calls))
+    yield _fact("time to first token", *_first_token(group))
     if group.tokens_per_second is not None:
         yield _fact("generation rate", rate(group.tokens_per_second), "median")
     if group.retries:
@@ -72,6 +72,12 @@ def _processes(used: Processes, calls: int) -> Iterator[Line]:
         yield _fact("CPU of its process", percent(used.cpu_share), "of one core")
     if used.survivors:
         yield _fact("left behind", count(used.survivors, "process", "processes"))
+
+
+def _first_token(group: Group) -> tuple[str, str]:
+    if group.time_to_first_token is None and group.first_tokens_inside:
+        return "in inner calls", ""
+    return _percentiles(group.time_to_first_token, group.calls)
 
 
 def _percentiles(times: Statistics | None, calls: int) -> tuple[str, str]:

@@ -46,7 +46,7 @@ def table(group: Group, paper: Paper) -> list[Line]:
         return []
     rows = list(_rows(group))
     columns = _columns(rows, group, paper)
-    return [_heading(columns), *(_line(row, group, columns, paper) for row in rows)]
+    return [*_headings(columns), *(_line(row, group, columns, paper) for row in rows)]
 
 
 def _rows(group: Group) -> Iterator[_Row]:
@@ -76,7 +76,10 @@ def _columns(rows: list[_Row], group: Group, paper: Paper) -> _Columns:
     )
 
 
-def _heading(columns: _Columns) -> Line:
+def _headings(columns: _Columns) -> Iterator[Line]:
+    if columns.percentiles and columns.calls:
+        before = _GAP + LABELS + _COUNTS + 2 * _TIMES
+        yield [(f"{'':{before}}{'where it occurred':>{2 * _TIMES}}", Look.FAINT)]
     cells = [" " * (_GAP + LABELS)]
     if columns.calls:
         cells.append(f"{'calls':>{_COUNTS}}")
@@ -84,7 +87,7 @@ def _heading(columns: _Columns) -> Line:
     if columns.percentiles:
         cells += [f"{'p50':>{_TIMES}}", f"{'p95':>{_TIMES}}"]
     cells.append(f"{'share':>{_SHARES}}")
-    return [("".join(cells), Look.FAINT)]
+    yield [("".join(cells), Look.FAINT)]
 
 
 def _line(row: _Row, group: Group, columns: _Columns, paper: Paper) -> Line:

@@ -9,6 +9,7 @@ _WORTH_DIGITS = 1e-6
 _MILLISECONDS_BELOW = 1.0
 _MINUTES_FROM = 120.0
 _HOUR = 3600
+_LEAST_PERCENT = 0.1
 _SIZES = ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB"), (1, "B"))
 _WHOLE = 0.9995
 """From here on three digits show one whole unit."""
@@ -58,8 +59,12 @@ def size(number: float) -> str:
 def percent(share: float) -> str:
     """`97 %`; one digit more near 0 and 100, so that neither is claimed wrongly."""
     value = share * 100
+    if 0 < value < _LEAST_PERCENT:
+        return f"<{_LEAST_PERCENT} %"
+    if 100 - _LEAST_PERCENT < value < 100:  # noqa: PLR2004 - the end of a percentage
+        return f">{100 - _LEAST_PERCENT} %"
     if 0 < value < 1 or 99 < value < 100:  # noqa: PLR2004 - the two ends of a percentage
-        return f"{min(max(value, 0.1), 99.9):.1f} %"
+        return f"{value:.1f} %"
     return f"{value:.0f} %"
 
 

@@ -29,6 +29,8 @@ REASONING_OUTPUT_TOKENS = "gen_ai.usage.reasoning.output_tokens"
 TOKEN_TYPE = "gen_ai.token.type"
 RETRIEVAL_OPERATION = "retrieval"
 ERROR_TYPE = "error.type"
+OTHER_ERROR = "_OTHER"
+"""The `error.type` of a failure that nobody gave a reason for."""
 PROCESS_EXECUTABLE_NAME = "process.executable.name"
 PROCESS_PID = "process.pid"
 PROCESS_EXIT_CODE = "process.exit.code"
@@ -144,6 +146,12 @@ INFERENCE_INPUT_TOKENS = Metric(
 )
 INFERENCE_OUTPUT_TOKENS = Metric(
     "gen_ai.client.inference.operation.output_tokens", "{token}", "Output tokens of a call", TOKENS
+)
+EMBEDDINGS_DURATION = Metric(
+    "gen_ai.client.embeddings.duration", "s", "GenAI embeddings duration", GEN_AI_SECONDS
+)
+EMBEDDINGS_INPUT_TOKENS = Metric(
+    "gen_ai.client.embeddings.operation.input_tokens", "{token}", "Input tokens of a call", TOKENS
 )
 OLD_OPERATION_DURATION = Metric(
     "gen_ai.client.operation.duration", "s", "GenAI operation duration", GEN_AI_SECONDS

@@ -14,7 +14,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from llmphases.calls import AttributeValue, Call
 from llmphases.drawing import Lane
@@ -100,10 +100,25 @@ class OpenJob(OpenSpan):
         return -(-self.chunks // self.workers) if self.workers else None
 
 
+class Asked(NamedTuple):
+    """One request of a call that is over."""
+
+    duration_ns: int
+    """From its issue to the end of its answer, or to its failure."""
+    first_chunk_ns: int | None
+    """From its issue to the first chunk of a stream; None without one."""
+    error_type: str | None
+    """Why it failed (`_OTHER`: nobody said); None if it did not."""
+    is_resent: bool
+    """Whether another one followed because it failed."""
+
+
 class OpenCall(OpenSpan):
     """A call that has begun; what the start of its span may say."""
 
-    __slots__ = ("job", "name", "nested", "operation", "outer", "provider", "request_model")
+    __slots__ = (
+        "asked", "job", "name", "nested", "operation", "outer", "provider", "request_model",
+    )  # fmt: skip
 
     def __init__(self, name: str, start_ns: int, offset_ns: int, drawn_start_us: int) -> None:
         super().__init__(start_ns, offset_ns, drawn_start_us)
@@ -114,6 +129,8 @@ class OpenCall(OpenSpan):
         self.nested = False
         self.job: OpenJob | None = None
         self.outer: OpenCall | None = None
+        self.asked: tuple[Asked, ...] = ()
+        """Its own requests, in the order of their issue; known once the call is over."""
 
 
 class OpenPhase(OpenSpan):

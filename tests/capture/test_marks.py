@@ -6,6 +6,7 @@ import asyncio
 import logging
 
 import pytest
+from opentelemetry.trace import StatusCode
 
 from llmphases import (
     Phase,
@@ -16,6 +17,7 @@ from llmphases import (
     post_processing,
     retrieval,
     traced_llm_call,
+    traced_stream,
 )
 from llmphases.capture.marks import LlmCall
 
@@ -53,6 +55,43 @@ def test_a_failed_request_block_and_the_pause_are_a_retry(timed_calls, clock):
     assert record.exclusive_ns[Phase.RETRY] == 3 * S
     assert record.exclusive_ns[Phase.TIME_TO_FIRST_TOKEN] == S
     assert (record.requests, record.retries) == (2, 1)
+
+
+def test_the_error_that_ended_an_attempt_is_on_its_retry_span_and_in_the_counter(timed, clock):
+    with llm_call("call") as call:
+        for failure in (TimeoutError, ConnectionError):
+            with pytest.raises(failure), call.request():
+                clock.tick(2)
+                raise failure
+        with call.request():
+            clock.tick(1)
+    spans = timed.named("retry")
+    assert [span.attributes["error.type"] for span in spans] == ["TimeoutError", "ConnectionError"]
+    assert {span.status.status_code for span in spans} == {StatusCode.ERROR}
+    assert {
+        point.attributes["llmphases.reason"]: point.value
+        for point in timed.points()["llmphases.retries"]
+    } == {"TimeoutError": 1, "ConnectionError": 1}
+
+
+def test_the_error_that_broke_a_stream_is_on_its_generation_span(timed, clock):
+    def chunks():
+        clock.tick(1)
+        yield "token"
+        clock.tick(1)
+        raise ConnectionError
+
+    with llm_call("call") as call:
+        call.request_sent()
+        with pytest.raises(ConnectionError):
+            list(traced_stream(chunks()))
+        call.request_sent()
+        clock.tick(1)
+    span = timed.one("generation")
+    assert span.attributes["error.type"] == "ConnectionError"
+    assert span.status.status_code is StatusCode.ERROR
+    (point,) = timed.points()["llmphases.retries"]
+    assert dict(point.attributes)["llmphases.reason"] == "ConnectionError"
 
 
 async def test_a_request_block_is_asynchronous_too(timed_calls, clock):

@@ -41,6 +41,7 @@ def test_every_attribute_is_described(generate):
         conventions.REPORTED_PREFIX,
         conventions.DEFAULT_FILE,
         conventions.RETRIEVAL_OPERATION,
+        conventions.OTHER_ERROR,  # a value
         conventions.TOKEN_TYPE,  # of the old token metric only
         conventions.METRIC_REASON,  # of a metric only
         conventions.PROCESS_EXECUTABLE_NAME,  # not written yet: child processes

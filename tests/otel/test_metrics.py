@@ -2,53 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
-from opentelemetry.sdk.metrics import MeterProvider
-from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 
 from llmphases import conventions as names
-from llmphases.calls import ProcessUse, Usage
-from llmphases.observers import OpenCall
-from llmphases.otel.metrics import MetricsObserver, is_timeout
+from llmphases.calls import ProcessUse
+from llmphases.observers import Asked
+from llmphases.otel.metrics import is_timeout
 from llmphases.phases import Cost, Phase
 from llmphases.recorder.process_use import process_attributes
+from otel.metric_lab import Lab
 from otel.pieces import ended, open_call, open_job, open_phase, record_of
-
-
-class Lab:
-    """An observer, and what it recorded."""
-
-    def __init__(self, **options: Any) -> None:
-        self._reader = InMemoryMetricReader()
-        provider = MeterProvider([self._reader], shutdown_on_exit=False)
-        self.observer = MetricsObserver(provider, **options)
-
-    def call(self, call: OpenCall | None = None, **known: Any) -> None:
-        call = call or open_call()
-        self.observer.call_started(call)
-        self.observer.call_ended(ended(call, 9), record_of(call, **known))
-
-    def points(self) -> dict[str, list[Any]]:
-        data = self._reader.get_metrics_data()
-        if data is None:
-            return {}
-        return {
-            metric.name: list(metric.data.data_points)
-            for resource in data.resource_metrics
-            for scope in resource.scope_metrics
-            for metric in scope.metrics
-        }
-
-    def values(self, metric: names.Metric) -> list[tuple[dict[str, Any], float]]:
-        return [
-            (dict(point.attributes), getattr(point, "sum", None) or getattr(point, "value", 0))
-            for point in self.points().get(metric.name, [])
-        ]
 
 
 @pytest.fixture
@@ -163,15 +129,16 @@ def test_a_jobs_queue_wait_is_a_sample_although_no_call_has_it(lab: Lab):
 
 
 def test_retries_are_counted_with_their_reason(lab: Lab):
-    call = open_call()
-    lab.observer.call_started(call)
-    attempt = open_phase(Phase.RETRY, 0, call, call=call, error_type="RateLimitError")
-    lab.observer.phase_ended(ended(attempt, 5))
-    lab.observer.call_ended(call, record_of(call, requests=3, retries=2))
-    lab.call(requests=2, retries=1)
+    asked = (
+        Asked(1, None, "RateLimitError", is_resent=True),
+        Asked(1, None, "TimeoutError", is_resent=True),
+        Asked(1, None, "RateLimitError", is_resent=True),
+        Asked(1, None, "ValueError", is_resent=False),
+    )
+    lab.call(open_call(asked=asked), requests=4, retries=3)
     assert lab.values(names.RETRIES_TOTAL) == [
         ({**_BASE, names.METRIC_REASON: "RateLimitError"}, 2),
-        ({**_BASE, names.METRIC_REASON: "_OTHER"}, 1),
+        ({**_BASE, names.METRIC_REASON: "TimeoutError"}, 1),
     ]
 
 
@@ -208,57 +175,6 @@ def test_cache_look_ups_are_counted_by_result(lab: Lab):
     }
 
 
-def _of_conventions(lab: Lab) -> dict[str, list[Any]]:
-    return {n: points for n, points in lab.points().items() if n.startswith("gen_ai.")}
-
-
-def test_a_call_without_requests_of_its_own_is_no_inference(lab: Lab):
-    lab.call()
-    assert _of_conventions(lab) == {}
-
-
-_ASKED: dict[str, Any] = {
-    "requests": 1,
-    "provider": "openai",
-    "request_model": "m",
-    "response_model": "m-1",
-    "stream": True,
-    "first_chunk_ns": 500_000_000,
-    "usage": Usage(input_tokens=10, output_tokens=0),
-    "duration_ns": 2_000_000_000,
-    "error_type": "ValueError",
-}
-_INFERENCE = {
-    names.OPERATION_NAME: "chat",
-    names.PROVIDER_NAME: "openai",
-    names.REQUEST_MODEL: "m",
-    names.RESPONSE_MODEL: "m-1",
-}
-_FAILED = {**_INFERENCE, names.ERROR_TYPE: "ValueError"}
-
-
-def test_inference_has_the_names_of_the_conventions(lab: Lab):
-    lab.call(**_ASKED)
-    assert lab.values(names.INFERENCE_DURATION) == [(_FAILED, 2.0)]
-    assert lab.values(names.INFERENCE_FIRST_CHUNK) == [(_INFERENCE, 0.5)]
-    assert lab.values(names.INFERENCE_INPUT_TOKENS) == [(_FAILED, 10)]
-    assert lab.values(names.INFERENCE_OUTPUT_TOKENS) == [(_FAILED, 0)]
-
-
-def test_the_old_names_are_there_on_request_and_then_alone():
-    lab = Lab(old_names=True)
-    lab.call(**_ASKED)
-    assert set(_of_conventions(lab)) == {
-        names.OLD_OPERATION_DURATION.name,
-        names.OLD_FIRST_CHUNK.name,
-        names.OLD_TOKEN_USAGE.name,
-    }
-    assert lab.values(names.OLD_TOKEN_USAGE) == [
-        ({**_FAILED, names.TOKEN_TYPE: "input"}, 10),
-        ({**_FAILED, names.TOKEN_TYPE: "output"}, 0),
-    ]
-
-
 def test_exemplars_link_to_the_calls_own_span(lab: Lab):
     span = TracerProvider(shutdown_on_exit=False).get_tracer("t").start_span("call")
     lab.call(open_call(state=span))
@@ -276,4 +192,3 @@ def test_names_made_up_per_call_do_not_fill_the_memory(lab: Lab):
     for number in range(2500):
         lab.call(open_call(f"call {number}"))
     assert len(lab.observer._labels) <= 1000
-    assert lab.observer._retry_reasons == {}

@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 from llmphases.calls import Call, Ended
-from llmphases.observers import Observers
+from llmphases.observers import Asked, Observers
 from llmphases.phases import Cost, Origin, Phase
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.children import ChildRecorder
@@ -496,3 +496,65 @@ def test_siblings_never_touch_and_lie_in_their_parent(script: Script) -> None:
         assert start > end
     assert script.recorder.drawn_end_us is not None
     assert spans[-1][1] <= script.recorder.drawn_end_us
+
+
+# --- why requests fail ---------------------------------------------------------------------------
+
+
+def failures(script: Script) -> list[tuple[str, str | None]]:
+    """Each closed phase, and why it failed."""
+    return [(phase.name, phase.error_type) for phase in script.heard.phases]
+
+
+def test_each_retry_tells_its_own_reason(script: Script) -> None:
+    for second, reason in enumerate(("RateLimitError", "TimeoutError")):
+        request = script.sent(second * 10)
+        script.recorder.request_ended(
+            request, at(second * 10 + 4), failed=True, error_type=reason  # type: ignore[arg-type]
+        )  # fmt: skip
+    script.sent(20)
+    script.last(25)
+    call = script.finish(30)
+    assert call.retries == 2
+    assert failures(script) == [
+        ("retry", "RateLimitError"), ("retry", "TimeoutError"), ("inference", None),
+    ]  # fmt: skip
+    assert script.recorder.asked == (
+        Asked(4 * S, None, "RateLimitError", is_resent=True),
+        Asked(4 * S, None, "TimeoutError", is_resent=True),
+        Asked(5 * S, None, None, is_resent=False),
+    )
+
+
+def test_a_request_that_breaks_later_tells_why_on_its_generation_and_on_the_gap(
+    script: Script,
+) -> None:
+    script.sent(0)
+    stream = Stream(script, 0)
+    stream.chunk(1).chunk(3)
+    script.recorder.stream_ended(
+        stream.track, at(4), stream._read(), failed=True, error_type="ReadError"
+    )
+    script.sent(6)
+    script.last(8)
+    script.finish(8)
+    assert failures(script) == [
+        ("time_to_first_token", None),
+        ("generation", "ReadError"),
+        ("retry", "ReadError"),
+        ("inference", None),
+    ]
+    assert script.recorder.asked[0] == Asked(4 * S, 1 * S, "ReadError", is_resent=True)
+
+
+def test_a_failure_that_nobody_gave_a_reason_for_is_an_other_one(script: Script) -> None:
+    script.fail(script.sent(0), 4)
+    script.sent(6)
+    script.finish(8)
+    assert [asked.error_type for asked in script.recorder.asked] == ["_OTHER", None]
+
+
+def test_a_request_that_was_open_when_its_call_failed_failed_with_it(script: Script) -> None:
+    script.sent(1)
+    script.recorder.finish(at(3), Ended.ERROR, "APITimeoutError")
+    assert script.recorder.asked == (Asked(2 * S, None, "APITimeoutError", is_resent=False),)

@@ -244,8 +244,10 @@ class Flow:
             known.provider = known.provider or facts.provider
             if facts.usage is not None:
                 self.call.add_usage(facts.usage)
+        failed = ended is Ended.ERROR
         self.call.stream_ended(
-            self.track, at_ns, reading, failed=ended is Ended.ERROR, key=self.key,
+            self.track, at_ns, reading, failed=failed, key=self.key,
+            error_type=outcome(error)[1] if failed else None,
             reported=None if facts is None else facts.reported,
         )  # fmt: skip
         if self.finishes:

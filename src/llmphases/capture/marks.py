@@ -7,7 +7,14 @@ from types import TracebackType
 from typing import Any, Literal, NoReturn, Self
 
 from llmphases.calls import Call, Usage
-from llmphases.capture.current import block_of, context_key, frame_here, recorder_of, wired
+from llmphases.capture.current import (
+    block_of,
+    context_key,
+    frame_here,
+    outcome,
+    recorder_of,
+    wired,
+)
 from llmphases.capture.values import clean_text, clean_value
 from llmphases.conventions import SCOPE
 from llmphases.observers import Frame, complain_once, never_raises
@@ -205,7 +212,12 @@ class RequestBlock:
             leave(token)
         if self._request is not None and self._recorder is not None:
             failed = isinstance(error, Exception)
-            self._recorder.request_ended(self._request, wired().now(), failed=failed)
+            self._recorder.request_ended(
+                self._request,
+                wired().now(),
+                failed=failed,
+                error_type=outcome(error)[1] if failed else None,
+            )
 
     def __enter__(self) -> Self:
         """Sent now."""

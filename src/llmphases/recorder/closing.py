@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from llmphases.calls import Call, Ended, Stretch
+from llmphases.conventions import OTHER_ERROR
+from llmphases.observers import Asked
 from llmphases.phases import Cost
 from llmphases.recorder.conversation import Conversation
 from llmphases.recorder.ledger import Piece, in_order, sweep
+from llmphases.recorder.requests import Request
 from llmphases.recorder.streams import ANSWER, REASONING, StreamTrack
 from llmphases.recorder.timeline import detail_of
 
@@ -23,6 +26,7 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
     inner = call.nesting.inner(at_ns)
     sums = sweep(start_ns, at_ns, timeline.pieces, inner, conversation.tracks)
     call.drawn_end_us = _drawn_end(call, call.wall(at_ns))
+    call.asked = tuple(_asked(request, at_ns) for request in conversation.requests)
     duration_ns = at_ns - start_ns
     answer = conversation.first_of(ANSWER, duration_ns)
     reasoning = conversation.first_of(REASONING, duration_ns)
@@ -104,7 +108,22 @@ def _chunks(tracks: list[StreamTrack]) -> int | None:
 
 
 def _first_chunk(conversation: Conversation) -> int | None:
-    for request in conversation.requests[:1]:
-        if request.track is not None and request.track.first_chunk_ns is not None:
-            return max(0, request.track.first_chunk_ns - request.issued_ns)
-    return None
+    requests = conversation.requests
+    return _first_chunk_of(requests[0]) if requests else None
+
+
+def _asked(request: Request, end_ns: int) -> Asked:
+    ended_ns = end_ns if request.ended_ns is None else request.ended_ns
+    failure = OTHER_ERROR if request.failed_ns is not None else None
+    return Asked(
+        max(0, ended_ns - request.issued_ns),
+        _first_chunk_of(request),
+        request.error_type or failure,
+        request.resent_ns is not None,
+    )
+
+
+def _first_chunk_of(request: Request) -> int | None:
+    if request.track is None or request.track.first_chunk_ns is None:
+        return None
+    return max(0, request.track.first_chunk_ns - request.issued_ns)

@@ -111,6 +111,7 @@ class Conversation:
         self._timeline.write(
             Phase.RETRY, failed.failed_ns if cut else failed.issued_ns, at_ns, failed.held_by,
             request=failed.index, sequence=None if cut else failed.sequence,
+            error_type=failed.error_type,
         )  # fmt: skip
 
     # --- finding ---------------------------------------------------------------------------
@@ -171,13 +172,15 @@ class Conversation:
         """What is asked next was not asked before this."""
         self._base_ns = max(self._base_ns, at_ns)
 
-    def end(self, request: Request, at_ns: int, *, failed: bool = False) -> None:
-        """The request's answer is complete, or it failed."""
+    def end(
+        self, request: Request, at_ns: int, *, failed: bool = False, error_type: str | None = None
+    ) -> None:
+        """The request's answer is complete, or it failed, because of `error_type`."""
         end_ns = at_ns if request.soft_end_ns is None else request.soft_end_ns
         request.ended_ns = end_ns
         self._base_ns = max(self._base_ns, end_ns)
         if failed:
-            request.failed_ns = at_ns
+            self._fail(request, at_ns, error_type)
         if request.track is not None and request.track.own:
             request.track.awaiting |= NEW_REQUEST
         if request.first_ns is not None:
@@ -188,16 +191,28 @@ class Conversation:
         elif not failed:
             self._end_without_token(request, end_ns)
 
+    def _fail(self, request: Request, at_ns: int, error_type: str | None) -> None:
+        """The phase that is open when it fails tells why: the attempt, or what it broke."""
+        request.failed_ns = at_ns
+        request.error_type = error_type
+        broken = request.phase if request.first_ns is None else request.generation
+        if broken is not None:
+            broken.error_type = error_type
+
     def end_own(self, at_ns: int) -> None:
         """End the requests that were inferred from what the function itself yields."""
         for request in self.requests:
             if request.is_open and request.track is not None and request.track.own:
                 self.end(request, at_ns)
 
-    def end_all(self, at_ns: int) -> None:
-        """The call is over, and so is every request; a failure that nothing followed stays one."""
+    def end_all(self, at_ns: int, error_type: str | None = None) -> None:
+        """The call is over, and so is every request; a failure that nothing followed stays one.
+
+        `error_type` is how the call failed: what was open then got no answer for that reason.
+        """
         for request in self.requests:
             if request.is_open:
+                request.error_type = error_type
                 self.end(request, at_ns)
             elif request.failed_ns is not None and request.first_ns is None:
                 self._close_wait(request, request.failed_ns, Phase.RETRY, Origin.MEASURED)
@@ -224,6 +239,7 @@ class Conversation:
                 request.phase = self._timeline.write(
                     kind, request.issued_ns, end_ns, request.held_by, request=request.index,
                     origin=origin, sequence=request.sequence,
+                    error_type=request.error_type if kind is Phase.RETRY else None,
                 )  # fmt: skip
             return
         request.phase.origin = origin

@@ -63,8 +63,7 @@ class CallLifetime(OpenCall):
         self.request_model = what.model
         self.outer = outer
         self.nested = outer is not None
-        self.parent = parent
-        """The span of ours that it is drawn under."""
+        self.parent = parent  # the span of ours that it is drawn under
         self.context: object = None
         """The context value in which the body of the call runs."""
         self.facts = Facts(what.provider, what.model)
@@ -79,8 +78,7 @@ class CallLifetime(OpenCall):
         """What happened, once the call is over."""
         self._observers = observers
         self._endings: set[Callable[[], object]] | None = None
-        self.is_elsewhere = False
-        """Whether it goes on in the process that this one was forked from, and not here."""
+        self.is_elsewhere = False  # in the process that this one was forked from, and not here
         if outer is not None:
             with self._lock:
                 self.nesting.enter()
@@ -115,7 +113,7 @@ class CallLifetime(OpenCall):
                 return self.record
             at_ns = max(at_ns, self.start_ns)
             self.nesting.checkpoint(at_ns)
-            self.conversation.end_all(at_ns)
+            self.conversation.end_all(at_ns, error_type)
             for track in self.conversation.tracks:
                 track.freeze()
             for phase in reversed(list(self.timeline.open)):

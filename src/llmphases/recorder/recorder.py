@@ -33,15 +33,17 @@ class CallRecorder(CallLifetime):
             return self.conversation.issue(at_ns, key, base)
 
     @never_raises
-    def request_ended(self, request: Request, at_ns: int, *, failed: bool = False) -> None:
-        """A request is over: its answer is complete, or it failed."""
+    def request_ended(
+        self, request: Request, at_ns: int, *, failed: bool = False, error_type: str | None = None
+    ) -> None:
+        """A request is over: its answer is complete, or it failed, because of `error_type`."""
         if is_collecting():
-            later(self.request_ended, request, at_ns, failed=failed)
+            later(self.request_ended, request, at_ns, failed=failed, error_type=error_type)
             return
         with self._lock:
             if self.record is None and request.is_open:
                 self.nesting.checkpoint(at_ns)
-                self.conversation.end(request, at_ns, failed=failed)
+                self.conversation.end(request, at_ns, failed=failed, error_type=error_type)
 
     @never_raises
     def first_token(
@@ -132,13 +134,15 @@ class CallRecorder(CallLifetime):
     @never_raises
     def stream_ended(
         self, track: StreamTrack, at_ns: int, reading: Reading, *, failed: bool = False,
-        key: Hashable = None, reported: ReportedTimes | None = None,
+        error_type: str | None = None, key: Hashable = None,
+        reported: ReportedTimes | None = None,
     ) -> None:  # fmt: skip
-        """A stream is over: exhausted, closed, or broken (`failed`)."""
+        """A stream is over: exhausted, closed, or broken (`failed`, `error_type`)."""
         if is_collecting():
             later(
-                self.stream_ended, track, at_ns, reading, failed=failed, key=key, reported=reported
-            )
+                self.stream_ended, track, at_ns, reading, failed=failed, error_type=error_type,
+                key=key, reported=reported,
+            )  # fmt: skip
             return
         with self._lock:
             if self.record is not None:
@@ -152,7 +156,9 @@ class CallRecorder(CallLifetime):
             if request is not None and request.is_open:
                 if reported is not None:
                     self.conversation.report(request, reported)
-                self.conversation.end(request, at_ns, failed=failed and not track.own)
+                if track.own:
+                    failed, error_type = False, None
+                self.conversation.end(request, at_ns, failed=failed, error_type=error_type)
 
     # --- what is said ----------------------------------------------------------------------
 

@@ -13,8 +13,9 @@ class Request:
     """The states of a request: issued, streaming, ended; `failed_ns` says how it ended."""
 
     __slots__ = (
-        "ended_ns", "failed_ns", "first_ns", "generation", "held_by", "index", "issued_ns", "key",
-        "last_ns", "phase", "reported", "resent_ns", "sequence", "soft_end_ns", "track",
+        "ended_ns", "error_type", "failed_ns", "first_ns", "generation", "held_by", "index",
+        "issued_ns", "key", "last_ns", "phase", "reported", "resent_ns", "sequence",
+        "soft_end_ns", "track",
     )  # fmt: skip
 
     def __init__(self, index: int, key: Hashable, issued_ns: int, sequence: int) -> None:
@@ -36,6 +37,8 @@ class Request:
         """Where a delivery block began: its end, unless more tokens come."""
         self.ended_ns: int | None = None
         self.failed_ns: int | None = None
+        self.error_type: str | None = None
+        """Why it failed, if it did and somebody said so."""
         self.resent_ns: int | None = None
         self.reported: ReportedTimes | None = None
 

@@ -125,14 +125,14 @@ class Timeline:
     def write(
         self, phase: Phase, start_ns: int, end_ns: int, track: StreamTrack | None = None,
         *, request: int | None = None, origin: Origin = Origin.MEASURED,
-        sequence: int | None = None,
+        sequence: int | None = None, error_type: str | None = None,
     ) -> OpenPhase | None:  # fmt: skip
         """Note a phase that is known only afterwards; it is drawn, and given, if there is room."""
         end_ns = max(start_ns, end_ns)
         piece = Piece(phase, start_ns, end_ns, sequence or next_sequence(), track)
         piece.request, piece.origin = request, origin
         self.pieces.append(piece)
-        return self._draw(piece, self._call, is_stall=False)
+        return self._draw(piece, self._call, is_stall=False, error_type=error_type)
 
     def write_stall(self, start_ns: int, length_ns: int, parent: OpenSpan | None) -> None:
         """Draw a long wait for the consumer inside the phase it interrupts."""
@@ -144,7 +144,9 @@ class Timeline:
         """The closed steps."""
         return self._details
 
-    def _draw(self, piece: Piece, parent: OpenSpan, *, is_stall: bool) -> OpenPhase | None:
+    def _draw(
+        self, piece: Piece, parent: OpenSpan, *, is_stall: bool, error_type: str | None = None
+    ) -> OpenPhase | None:
         offset_ns = self._call.offset_ns
         place = parent.lane.fit(piece.start_ns + offset_ns, piece.end_ns + offset_ns)
         if place is None:
@@ -156,7 +158,7 @@ class Timeline:
         written.call = self._call
         written.end_ns, written.drawn_end_us = piece.end_ns, place[1]
         written.request, written.origin = piece.request, piece.origin
-        written.is_stall = is_stall
+        written.is_stall, written.error_type = is_stall, error_type
         self._observers.phase_written(written)
         return written
 

@@ -1,0 +1,47 @@
+"""Instruments made of their descriptions in `conventions`, and what all of them are given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
+
+from opentelemetry.context import Context
+from opentelemetry.metrics import Histogram, Meter
+from opentelemetry.trace import Span, set_span_in_context
+
+from llmphases import conventions as names
+
+Labels = dict[str, str | bool]
+R = TypeVar("R")
+
+NO_LABELS: Labels = {}
+
+
+def histogram(meter: Meter, metric: names.Metric) -> Histogram:
+    """The histogram of that description, with its boundaries as advice."""
+    try:
+        return meter.create_histogram(
+            metric.name,
+            unit=metric.unit,
+            description=metric.description,
+            explicit_bucket_boundaries_advisory=metric.boundaries,
+        )
+    except TypeError:  # an older API has no advice; then views decide
+        return meter.create_histogram(metric.name, metric.unit, metric.description)
+
+
+def other(create: Callable[..., R], metric: names.Metric) -> R:
+    """The instrument of that description that `create` makes."""
+    return create(metric.name, unit=metric.unit, description=metric.description)
+
+
+def add_known(labels: Labels, known: Mapping[str, str | None]) -> None:
+    """Put those labels in whose values are known."""
+    for key, value in known.items():
+        if value is not None:
+            labels[key] = value
+
+
+def exemplar_context(span: Any) -> Context | None:
+    """So that an exemplar links to our span, which is not current any more."""
+    return set_span_in_context(span, Context()) if isinstance(span, Span) else None

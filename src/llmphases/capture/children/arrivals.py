@@ -21,4 +21,6 @@ class Arrivals:
 
     def read(self, at_ns: int, *, waited: bool) -> int | None:
         """What was read just now arrived at this time; None if that is not known well enough."""
-        return at_ns if waited or at_ns - self._empty_ns <= TOLERANCE_NS else None
+        if waited:
+            self.seen_empty(at_ns)  # up to now there was nothing: of use to the next read
+        return at_ns if at_ns - self._empty_ns <= TOLERANCE_NS else None

@@ -7,7 +7,6 @@ file, is of another class.
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from typing import Any, Protocol, cast
 
 _PIECE = 64 * 2**10
@@ -61,21 +60,55 @@ class StampedPipe(io.FileIO):
         finally:
             self._pipe.close()
 
-    def readinto(self, buffer: Any, /) -> int | None:
-        if self._unread:
-            return self._give_back(memoryview(buffer).cast("B"))
-        length: int | None
-        length = self._stamped(super().readinto, buffer, lambda got: _start_of(buffer, got))
-        return length
+    # A signal whose handler raises may come between any two steps here, where a file in C has none.
+    # What was read but not handed over is then for whoever reads next. So a read happens inside
+    # `map`, after which `got` knows of it before any handler runs, and what follows an exception
+    # calls nothing: handlers run when something was called.
 
-    def read(self, size: int | None = -1, /) -> bytes | None:  # type: ignore[override]  # likewise
+    def readinto(self, buffer: Any, /) -> int | None:
+        view = memoryview(buffer)
+        if view.nbytes == 0:
+            return super().readinto(buffer)
+        view = view.cast("B")
+        if self._unread:
+            length = min(len(view), len(self._unread))
+            view[:length] = self._unread[:length]
+            self._unread = self._unread[length:]
+            return length
+        got: list[int | None] = []
+        data_of_got = map(bytes, map(view.__getitem__, map(slice, got)))
+        waited = self._stream.is_empty(self.fileno())
+        try:
+            got.extend(map(super().readinto, (buffer,)))
+            if got[0]:
+                self._tell(bytes(view[: got[0]]), waited=waited, wanted=len(view))
+            elif got[0] is not None:
+                self._stream.ended()
+            return got[0]
+        except BaseException:
+            if got and got[0]:
+                [self._unread] = data_of_got
+            raise
+
+    def read(self, size: int | None = -1, /) -> bytes | None:  # type: ignore[override]  # as it is
         if size is None or size < 0:
             return self.readall()
         if self._unread:
             given, self._unread = self._unread[:size], self._unread[size:]
             return given
-        data: bytes | None = self._stamped(super().read, size, lambda got: got)
-        return data
+        waited = self._stream.is_empty(self.fileno())
+        got: list[bytes | None] = []
+        try:
+            got.extend(map(super().read, (size,)))
+            if got[0]:
+                self._tell(got[0], waited=waited, wanted=size)
+            elif got[0] is not None and size:
+                self._stream.ended()
+            return got[0]
+        except BaseException:
+            if got and got[0]:
+                self._unread = got[0]
+            raise
 
     def readall(self) -> bytes | None:  # type: ignore[override]  # likewise
         piece = self.read(_PIECE)
@@ -87,36 +120,8 @@ class StampedPipe(io.FileIO):
             piece = self.read(_PIECE)
         return whole.getvalue()
 
-    def _give_back(self, view: memoryview) -> int:
-        given, self._unread = self._unread[: len(view)], self._unread[len(view) :]
-        view[: len(given)] = given
-        return len(given)
-
-    def _stamped(
-        self, read: Callable[[Any], Any], wanted: Any, data_of: Callable[[Any], bytes]
-    ) -> Any:
-        waited = self._stream.is_empty(self.fileno())
-        # Through `map`, so that a signal that raises here cannot come between the read and our
-        # knowing of it: what was read is for whoever reads next.
-        results: list[Any] = []
-        try:
-            results.extend(map(read, (wanted,)))
-            got = results[0]
-            size = wanted if isinstance(wanted, int) else len(wanted)
-            if got:
-                data = data_of(got)
-                self._stream.read(data, waited=waited, is_drained=len(data) < size)
-            elif got is not None and size:
-                self._stream.ended()
-        except BaseException:
-            if results and results[0]:
-                self._unread = data_of(results[0])
-            raise
-        return results[0]
-
-
-def _start_of(buffer: Any, length: int) -> bytes:
-    return bytes(memoryview(buffer).cast("B")[:length])
+    def _tell(self, data: bytes, *, waited: bool, wanted: int) -> None:
+        self._stream.read(data, waited=waited, is_drained=len(data) < wanted)
 
 
 def stamped(pipe: Any, stream: StreamReader) -> Any:

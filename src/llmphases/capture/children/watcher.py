@@ -19,6 +19,9 @@ from llmphases.observers import never_raises
 LEAST_DESCRIPTOR = 128
 """Ours lie above this: a program that moves descriptors about (`dup2`) uses low numbers."""
 
+_ABANDONED: list[Any] = []
+"""Kept for ever, for else they would close a descriptor that is no longer theirs."""
+
 
 class Watch:
     """What is seen of one child. Stamps are monotonic nanoseconds; None: not seen so far."""
@@ -60,20 +63,31 @@ class Watcher:
             return None
         watch = Watch(exit_fd, output_fd)
         with self._lock:
+            if self._register(watch):
+                if self._thread is None:
+                    self._start()
+                return watch
+        os.close(exit_fd)
+        return None
+
+    def _register(self, watch: Watch) -> bool:
+        for _ in range(2):
             self._epoll = self._epoll or _epoll()
             if self._epoll is None:
-                os.close(exit_fd)
-                return None
-            self._add(watch)
-            if self._thread is None:
-                self._start()
-        return watch
+                return False
+            try:
+                self._add(watch)
+            except OSError:  # the program has closed all descriptors, ours as well
+                self._give_up(self._epoll)
+            else:
+                return True
+        return False
 
     def _add(self, watch: Watch) -> None:
         once = select.EPOLLIN | select.EPOLLONESHOT
+        self._epoll.register(watch.exit_fd, once)
         self._running += 1
         self._by_fd[watch.exit_fd] = watch
-        self._epoll.register(watch.exit_fd, once)
         if watch.output_fd is not None:
             self._by_fd[watch.output_fd] = watch
             # A number whose former pipe lives on in another process is not watched again.
@@ -105,15 +119,18 @@ class Watcher:
         while epoll is self._epoll:
             try:
                 events = epoll.poll()
-            except (OSError, ValueError):  # the program has closed all descriptors, ours as well
-                self._give_up(epoll)
+            except OSError:  # likewise
+                with self._lock:
+                    self._give_up(epoll)
                 return
-            if self._see(events, self._now()):
+            if self._see(epoll, events, self._now()):
                 return
 
-    def _see(self, events: list[tuple[int, int]], at_ns: int) -> bool:
-        """Stamp what has happened; whether that was the end of the last child."""
+    def _see(self, epoll: Any, events: list[tuple[int, int]], at_ns: int) -> bool:
+        """Stamp what has happened; whether there is nothing more to see."""
         with self._lock:
+            if epoll is not self._epoll:
+                return True
             watches = [(self._by_fd.pop(fd, None), fd, event) for fd, event in events]
             for watch, fd, event in watches:
                 if watch is not None and fd == watch.output_fd and event & select.EPOLLIN:
@@ -134,10 +151,12 @@ class Watcher:
         self.forget_output(watch)
 
     def _give_up(self, epoll: Any) -> None:
-        """No stamp that it has not got will come; the descriptors may be somebody else's by now."""
-        with self._lock:
-            if self._epoll is epoll:
-                self._start_anew()
+        """No more stamps for those there are; the descriptors may be somebody else's by now."""
+        if self._epoll is epoll:
+            _ABANDONED.append(epoll)
+            lock = self._lock
+            self._start_anew()
+            self._lock = lock
 
     def reset(self) -> None:
         """Start anew in a forked process: the children are its parent's, and no thread came along.

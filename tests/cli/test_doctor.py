@@ -6,6 +6,7 @@ import json
 import socket
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -14,13 +15,36 @@ from lab.otlp_receiver import OtlpReceiver
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-def test_without_settings_traces_go_to_a_file(run_llmphases: Run) -> None:
+def test_without_settings_traces_go_to_a_file(run_llmphases: Run, tmp_path: Path) -> None:
+    """The file itself is the user's: nothing is written to it, and nothing else is left behind."""
     done = run_llmphases("doctor")
     assert done.returncode == 0, done.stderr
     assert "llmphases-traces.jsonl" in done.stdout
     assert "arrived" in done.stdout
     assert "llmphases report" in done.stdout
-    assert run_llmphases("report").stdout.startswith("llmphases_doctor")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_that_is_there_stays_as_it_is(
+    run_llmphases: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = tmp_path / "mine"
+    mine.write_text("{}\n")
+    monkeypatch.setenv("LLMPHASES_FILE", str(mine))
+    done = run_llmphases("doctor")
+    assert done.returncode == 0, done.stdout
+    assert f"traces go to                 the file {mine}" in done.stdout
+    assert f"arrived in a temporary file; {mine} is as it was" in done.stdout
+    assert "llmphases report" in done.stdout
+    assert mine.read_text() == "{}\n"
+    assert list(tmp_path.iterdir()) == [mine]
+
+
+def test_a_file_in_no_folder_is_found(run_llmphases: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LLMPHASES_FILE", "no/such/folder.jsonl")
+    done = run_llmphases("doctor")
+    assert done.returncode == 1
+    assert "its directory does not exist" in done.stdout
 
 
 def test_an_endpoint_that_answers_gets_a_test_span(

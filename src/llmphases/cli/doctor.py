@@ -8,10 +8,13 @@ import logging
 import os
 import platform
 import socket
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from llmphases import __version__, flush, llm_call, step
@@ -20,19 +23,25 @@ from llmphases.cli.terminal import write
 from llmphases.conventions import DEFAULT_FILE, ENV_DISABLED, ENV_FILE, ENV_LOG
 from llmphases.errors import ConfigurationError
 
+if TYPE_CHECKING:
+    from llmphases.otel.destinations import Destination
+
 _EXAMPLES = """\
 examples:
   llmphases doctor
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 llmphases doctor
   llmphases doctor --endpoint http://localhost:4318 --json
 
-Sends one span, named llmphases_doctor, to where your programs would send theirs.
+Sends one span, named llmphases_doctor, to where your programs would send theirs; where that
+is a file, to a temporary one beside it.
 Exit status: 0 all is well, 1 something is not.
 """
 _PACKAGES = ("opentelemetry-sdk", "opentelemetry-exporter-otlp", "wrapt", "psutil")
 _EXTRAS = ("rich", "msgspec")
 _SECRET_WORDS = ("HEADERS", "KEY", "CERTIFICATE", "TOKEN")
 _PATIENCE_S = 5.0
+_FILE = "the file "
+"""How the place of traces begins, if it is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +104,49 @@ def _shown(name: str, value: str) -> str:
 
 def _sending(endpoint: str | None) -> Iterator[Finding]:
     """Set up as a program would, send one call, and see whether it arrived."""
-    from llmphases import configure  # noqa: PLC0415  # loads the SDK
+    from llmphases.otel.destinations import Asked, plan  # noqa: PLC0415  # only here
 
     try:
-        unheard = list(_unheard(endpoint))
+        places = plan(Asked(endpoint=endpoint), os.environ).traces
+        unheard = list(_unheard(places))
         if unheard:
             yield from unheard
             return
-        made = configure(endpoint=endpoint, service_name="llmphases-doctor", say=_nothing)
+        with _file_on_trial(places):
+            yield from _sent(endpoint, places)
     except ConfigurationError as error:
         yield Finding("settings", str(error), ok=False)
+    except OSError as error:
+        yield Finding("a test span", f"cannot be written: {error.strerror or error}", ok=False)
+
+
+@contextmanager
+def _file_on_trial(places: Sequence[Destination]) -> Iterator[None]:
+    """A temporary file takes the place of the one that traces go to: that one is the user's."""
+    folder = next((Path(to.path).parent for to in places if to.kind == "file"), None)
+    if folder is None:
+        yield
         return
+    # A file that is there may be written in a folder that takes no other.
+    beside = folder if os.access(folder, os.W_OK) else None
+    handle, name = tempfile.mkstemp(".jsonl", "llmphases-doctor-", beside)
+    os.close(handle)
+    os.environ[ENV_FILE] = name
+    try:
+        yield
+    finally:
+        Path(name).unlink()
+
+
+def _sent(endpoint: str | None, places: Sequence[Destination]) -> Iterator[Finding]:
+    from llmphases import configure  # noqa: PLC0415  # loads the SDK
+
+    made = configure(endpoint=endpoint, service_name="llmphases-doctor", say=_nothing)
     if made.is_disabled:
         yield Finding("settings", "OTEL_SDK_DISABLED or LLMPHASES_DISABLED is set", ok=False)
         return
     protocol = f" ({made.traces_protocol})" if made.traces_protocol else ""
-    yield Finding("traces go to", _listed(made.traces) + protocol, ok=bool(made.traces))
+    yield Finding("traces go to", _listed(map(_place, places)) + protocol, ok=bool(made.traces))
     yield Finding("metrics go to", _listed(made.metrics))
     if made.traces:
         heard = _Heard()
@@ -123,14 +159,19 @@ def _sending(endpoint: str | None) -> Iterator[Finding]:
         logger.removeHandler(heard)
         logger.propagate = True
         why = "; ".join(heard.lines) or "no answer in time"
-        yield Finding("a test span", "arrived" if arrived else why, ok=arrived)
+        where = "".join(
+            f" in a temporary file; {to} is as it was" for to in places if to.kind == "file"
+        )
+        yield Finding("a test span", f"arrived{where}" if arrived else why, ok=arrived)
 
 
-def _unheard(endpoint: str | None) -> Iterator[Finding]:
+def _place(to: Destination) -> str:
+    return f"{_FILE}{to}" if to.kind == "file" else str(to)
+
+
+def _unheard(places: Sequence[Destination]) -> Iterator[Finding]:
     """The places for traces where nobody listens."""
-    from llmphases.otel.destinations import Asked, plan  # noqa: PLC0415  # only here
-
-    for to in plan(Asked(endpoint=endpoint), os.environ).traces:
+    for to in places:
         address = urlsplit(to.endpoint if "//" in to.endpoint else f"//{to.endpoint}")
         if to.kind != "otlp" or address.hostname is None:
             continue
@@ -158,7 +199,7 @@ class _Heard(logging.Handler):
         self.lines.append(record.getMessage().removeprefix("llmphases: "))
 
 
-def _listed(places: tuple[str, ...]) -> str:
+def _listed(places: Iterable[str]) -> str:
     return " and ".join(places) or "nowhere"
 
 
@@ -175,7 +216,7 @@ def _advice(findings: list[Finding]) -> list[str]:
         ]
     if failed:
         return ["Install what is missing and run this again."]
-    if traces.endswith(".jsonl") or Path(traces).is_file():
+    if traces.startswith(_FILE):
         return [
             "Put @traced_llm_call on a function and llmphases.configure() at your program's",
             "start, run it here, then: llmphases report",

@@ -18,7 +18,7 @@ from opentelemetry import baggage, trace
 from opentelemetry import context as otel_context
 
 from capture.fake_streams import FakeStream, SelfIterating, token
-from llmphases import Ended, Phase, llm_call, traced_llm_call, traced_stream
+from llmphases import Ended, Phase, current_call, llm_call, traced_llm_call, traced_stream
 
 S = 1_000_000_000
 
@@ -66,6 +66,64 @@ def test_a_generator_ends_its_call_in_every_way(calls):
         (Ended.INTERRUPTED, 1),
     ]
     assert all(call.first_token_ns is not None for call in calls)
+
+
+# --- whether the answer streams --------------------------------------------------------------
+
+
+def test_what_a_generator_yields_is_a_streamed_answer_if_nothing_speaks_of_a_request(calls):
+    list(words())
+    assert [call.stream for call in calls] == [True]
+
+
+def test_a_generator_around_an_answer_that_does_not_stream_has_no_stream(calls):
+    """Its items are its own, however they come."""
+
+    @traced_llm_call
+    def sentences():
+        with current_call().request():
+            answer = "One. Two."
+        yield from answer.split()
+
+    @traced_llm_call
+    def around():
+        with llm_call("inside") as call:
+            call.request_sent()
+        yield "word"
+
+    list(sentences())
+    list(around())
+    assert [(call.name, call.stream, call.chunks) for call in calls] == [
+        ("sentences", False, 2), ("inside", False, None), ("around", False, 1),
+    ]  # fmt: skip
+
+
+def test_a_generator_without_tokens_has_no_stream(calls):
+    @traced_llm_call
+    def nothing():
+        yield from ()
+
+    list(nothing())
+    assert [call.stream for call in calls] == [False]
+
+
+def test_a_stream_that_is_returned_or_watched_is_a_streamed_answer(calls):
+    @traced_llm_call
+    def returned():
+        return iter(["a", "b"])
+
+    @traced_llm_call
+    def watched():
+        current_call().request_sent()
+        for chunk in traced_stream(iter(["a", "b"])):
+            yield chunk.upper()
+
+    list(returned())
+    list(watched())
+    assert [(call.name, call.stream) for call in calls] == [("returned", True), ("watched", True)]
+
+
+# --- more ends ------------------------------------------------------------------------------
 
 
 def test_a_body_that_returns_when_it_is_closed_was_closed(calls):

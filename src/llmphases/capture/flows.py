@@ -73,7 +73,7 @@ class Flow:
         self._before = NOTHING._replace(held_since_ns=at_ns)
         self.key = context_key()
         self.context = call.context
-        self._tracked_by(call.stream_opened(at_ns, self.key, own=self.is_own))
+        self._tracked_by(call.stream_opened(at_ns, self.key, own=self.is_own, is_answer=True))
 
     def _tracked_by(self, track: StreamTrack | None) -> None:
         self.track = track

@@ -79,6 +79,7 @@ class Conversation:
     def bind(self, request: Request, track: StreamTrack) -> None:
         """From now on the stream tells of this request's tokens."""
         request.track = request.held_by = track
+        self._facts.stream = True
         self._of_track[track] = request
 
     def _close_previous(self, at_ns: int, key: Hashable) -> None:
@@ -193,8 +194,7 @@ class Conversation:
 
     def _fail(self, request: Request, at_ns: int, error_type: str | None) -> None:
         """The phase that is open when it fails tells why: the attempt, or what it broke."""
-        request.failed_ns = at_ns
-        request.error_type = error_type
+        request.failed_ns, request.error_type = at_ns, error_type
         broken = request.phase if request.first_ns is None else request.generation
         if broken is not None:
             broken.error_type = error_type

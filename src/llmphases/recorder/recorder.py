@@ -90,12 +90,18 @@ class CallRecorder(CallLifetime):
     # --- streams ---------------------------------------------------------------------------
 
     @never_raises
-    def stream_opened(self, at_ns: int, key: Hashable = None, *, own: bool) -> StreamTrack | None:
-        """A stream begins: the function's own output (`own`), or one it reads of a request."""
+    def stream_opened(
+        self, at_ns: int, key: Hashable = None, *, own: bool, is_answer: bool = False
+    ) -> StreamTrack | None:
+        """A stream begins: the function's own output (`own`), or one it reads of a request.
+
+        The output of a function that yields is the answer of a request (`is_answer`) only if it
+        turns out that nothing else is.
+        """
         with self._lock:
             if self.record is not None:
                 return None
-            self.facts.stream = True
+            self.facts.stream |= is_answer or not own
             track = StreamTrack(at_ns, own=own, key=key)
             self.conversation.tracks.append(track)
             if not own:

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import time
-from typing import Protocol
+from collections.abc import Callable
+from typing import Final, Protocol
+
+_CLOSE_NS: Final = 50_000
+_READINGS: Final = 5
 
 
 class Clock(Protocol):
@@ -23,6 +27,26 @@ class SystemClock:
 
     now = staticmethod(time.perf_counter_ns)
     wall = staticmethod(time.time_ns)
+
+
+def anchored(now: Callable[[], int], wall: Callable[[], int]) -> tuple[int, int]:
+    """The monotonic time, and how far the wall clock is ahead of it.
+
+    The two clocks cannot be read at once. Where something came in between, they are read again;
+    the closest of a few readings counts.
+    """
+    first_ns = before_ns = now()
+    closest_ns = offset_ns = None
+    for _ in range(_READINGS):
+        wall_ns, after_ns = wall(), now()
+        apart_ns = after_ns - before_ns
+        if closest_ns is None or apart_ns < closest_ns:
+            closest_ns, offset_ns = apart_ns, wall_ns - (before_ns + apart_ns // 2)
+        if apart_ns <= _CLOSE_NS:
+            break
+        before_ns = after_ns
+    assert offset_ns is not None
+    return first_ns, offset_ns
 
 
 def thread_cpu_ns() -> int:

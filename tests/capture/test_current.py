@@ -14,6 +14,7 @@ from opentelemetry import trace
 from capture.wirings import exported, recorded
 from llmphases import (
     Ended,
+    clock,
     current_call,
     llm_call,
     llm_job,
@@ -33,6 +34,37 @@ def test_the_wiring_in_force_is_put_back():
     with recorded(), exported():
         pass
     assert current.wire(before) is before
+
+
+def test_of_many_first_users_one_makes_the_wiring(monkeypatch):
+    made = []
+    all_there = threading.Barrier(8)
+
+    def load():
+        made.append(recorded_wiring())
+        return made[-1]
+
+    def use():
+        all_there.wait()
+        users.append(current.wired())
+
+    users = []
+    monkeypatch.setattr(current._slot, "load", load)
+    before = current.wire(None)
+    threads = [threading.Thread(target=use) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    current.wire(before)
+    assert len(made) == 1
+    assert users == made * 8
+
+
+def recorded_wiring():
+    """Takes long enough to make that other threads come in between."""
+    clock.sleep(0.01)
+    return wiring_with(Observers(), PlainCarrier())
 
 
 def test_threads_and_tasks_are_told_apart():

@@ -264,11 +264,20 @@ def test_settings_that_cannot_travel_stay_here(exported, monkeypatch):
 
 
 def test_plain_settings_travel(exported, monkeypatch):
-    given = {"file": Path("x"), "headers": {"a": "b"}, "metrics": None, "exit_deadline_s": 1.5}
+    given = {"file": Path("x"), "endpoint": "http://a", "metrics": None, "exit_deadline_s": 1.5}
     monkeypatch.setattr(current._slot, "settings", given)
     with llm_job("boxes", workers=2) as job:
         _, (_, parcel, _) = pickle.loads(pickle.dumps(job._piece(place).__reduce__()))
     assert parcel.settings == given
+
+
+def test_keys_for_a_receiver_do_not_travel(exported, monkeypatch):
+    given = {"endpoint": "http://a", "headers": {"authorization": "secret of ours"}}
+    monkeypatch.setattr(current._slot, "settings", given)
+    with llm_job("boxes", workers=2) as job:
+        reduced = job._piece(place).__reduce__()
+    assert reduced[1][1].settings == {"endpoint": "http://a"}
+    assert b"secret of ours" not in pickle.dumps(reduced)
 
 
 def test_settings_that_a_worker_cannot_follow_lose_no_call(exported, monkeypatch, caplog):

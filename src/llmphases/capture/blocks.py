@@ -16,6 +16,7 @@ from llmphases.capture.current import (
     is_off_here,
     outcome,
     recorder_of,
+    stamp,
     wired,
 )
 from llmphases.capture.marks import LlmCall, leave
@@ -84,10 +85,10 @@ class PhaseBlock(Scope["PhaseBlock"]):
         return Frame(call=call, block=self._open, owner=self._open, job=job)
 
     def _opened(self, frame: Frame | None, base: object) -> OpenPhase | None:
-        at_ns = wired().now()
         around = block_of(frame)
         if self._recorder is None:
-            return _lone(self._phase, self._name, at_ns, around, base)
+            return _lone(self._phase, self._name, around, base)
+        at_ns = wired().now()
         if self._phase is None:
             assert self._name is not None
             return self._recorder.open_step(self._name, at_ns, parent=around, base=base)
@@ -115,11 +116,10 @@ class PhaseBlock(Scope["PhaseBlock"]):
 
 
 def _lone(
-    phase: Phase | None, name: str | None, at_ns: int, around: OpenPhase | None, base: object
+    phase: Phase | None, name: str | None, around: OpenPhase | None, base: object
 ) -> OpenPhase:
     """A block outside any call still gives a span."""
-    wiring = wired()
-    offset_ns = around.offset_ns if around is not None else wiring.wall() - at_ns
+    at_ns, offset_ns = stamp(around)
     kind = phase or (around.phase if around is not None else Phase.INFERENCE)
     opened = OpenPhase(kind, at_ns, around, offset_ns=offset_ns)
     if phase is None:

@@ -10,8 +10,9 @@ from typing import Any
 
 from llmphases.calls import Ended
 from llmphases.capture.contract import Wiring
+from llmphases.clock import anchored
 from llmphases.conventions import ENV_DISABLED
-from llmphases.observers import Frame, OpenJob, OpenPhase, never_raises
+from llmphases.observers import Frame, OpenJob, OpenPhase, OpenSpan, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.collected import forget
 from llmphases.recorder.recorder import Description
@@ -29,9 +30,8 @@ class _Slot:
         self.hand_over: Callable[[], object] | None = None
         self.adopt: Callable[[Mapping[str, Any]], None] | None = None
         self.settings: Mapping[str, Any] | None = None
-        self.lock = threading.Lock()
-        self.open_blocks: set[OpenPhase] = set()
-        """Those outside any call; the others are known to their calls."""
+        self.lock = threading.RLock()
+        self.open_blocks: set[OpenPhase] = set()  # outside any call
         self.open_calls: set[CallRecorder] = set()
         self.open_jobs: set[OpenJob] = set()
 
@@ -83,12 +83,11 @@ def wired() -> Wiring:
     """The wiring in force; the first use loads it, before any time is stamped."""
     wiring = _slot.wiring
     if wiring is None:
-        assert _slot.load is not None
-        made = _slot.load()
         with _slot.lock:
-            if _slot.wiring is None:
-                _slot.wiring = made
             wiring = _slot.wiring
+            if wiring is None:
+                assert _slot.load is not None
+                wiring = _slot.wiring = _slot.load()
     return wiring
 
 
@@ -134,15 +133,14 @@ def begin_call(what: Description) -> CallRecorder | None:
     carrier = wiring.carrier
     base = carrier.variable.get()
     frame = carrier.frame_of(base)
-    at_ns = wiring.now()
     outer = recorder_of(frame)
     job = frame.job if frame is not None else None
     parent = (frame.owner or job) if frame is not None else None
-    anchor = outer or job
+    at_ns, offset_ns = stamp(outer or job)
     call = CallRecorder(
         what,
         at_ns,
-        offset_ns=anchor.offset_ns if anchor is not None else wiring.wall() - at_ns,
+        offset_ns=offset_ns,
         observers=wiring.observers,
         outer=outer,
         parent=parent,
@@ -183,14 +181,21 @@ def end_call(
     _slot.open_calls.discard(call)
 
 
+def stamp(around: OpenSpan | None) -> tuple[int, int]:
+    """The time, and the anchor to the wall clock: that of what is around, else one of its own."""
+    wiring = wired()
+    if around is not None:
+        return wiring.now(), around.offset_ns
+    return anchored(wiring.now, wiring.wall)
+
+
 def begin_job(name: str, workers: int | None) -> OpenJob:
     """Open a job in the current context."""
     wiring = wired()
     base = wiring.carrier.variable.get()
     frame = wiring.carrier.frame_of(base)
     parent = (frame.owner or frame.job) if frame is not None else None
-    at_ns = wiring.now()
-    offset_ns = parent.offset_ns if parent is not None else wiring.wall() - at_ns
+    at_ns, offset_ns = stamp(parent)
     drawn_us = parent.lane.begin(at_ns + offset_ns) if parent is not None else None
     job = OpenJob(name, workers, at_ns, offset_ns, drawn_us)
     job.base = base
@@ -272,11 +277,8 @@ def end_block(block: OpenPhase, error_type: str | None) -> None:
 
 @never_raises
 def disown_what_is_open() -> None:
-    """This is a forked child: what is open is the parent's to end, and nobody hears of it here.
-
-    Their spans stay current for what the child begins itself.
-    """
-    _slot.lock = threading.Lock()
+    """This is a forked child: what is open is the parent's to end, and nobody hears of it here."""
+    _slot.lock = threading.RLock()
     forget()
     if _slot.wiring is None:
         return

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from llmphases.capture.current import adopt_settings, hand_over, is_disabled, settings, wired
+from llmphases.capture.current import adopt_settings, hand_over, is_disabled, settings, stamp, wired
 from llmphases.capture.decoration import traced_llm_call
 from llmphases.capture.marks import leave
 from llmphases.observers import Frame, OpenJob, OpenPhase, OpenSpan, never_raises
@@ -115,7 +115,7 @@ class Parcel:
     """Only there do the sender's monotonic times mean anything."""
     headers: Mapping[str, str]
     settings: Mapping[str, Any] | None
-    """How the sender was configured, for workers that were not forked from it."""
+    """How the sender was configured, for workers that were not forked from it; no secrets."""
     decoration: Mapping[str, Any] | None
     """How the function is decorated: what pickles a function by its code loses that."""
 
@@ -156,13 +156,13 @@ def _unpack(parcel: Parcel) -> Any:
     adopt_settings(parcel.settings)
     wiring = wired()
     context = wiring.carrier.extract(parcel.headers)
-    at_ns = wiring.now()
+    at_ns, offset_ns = stamp(None)
     same_clock = (
         parcel.machine == _machine() and 0 <= at_ns - parcel.submitted_ns < _LONGEST_WAIT_NS
     )
-    start_ns, offset_ns = parcel.started_ns, parcel.offset_ns
-    if not same_clock:
-        start_ns, offset_ns = at_ns, wiring.wall() - at_ns
+    start_ns = at_ns
+    if same_clock:
+        start_ns, offset_ns = parcel.started_ns, parcel.offset_ns
     job = OpenJob(parcel.job, parcel.workers, start_ns, offset_ns)
     job.is_inside_call = parcel.is_inside_call
     waited = _waited(job, context, parcel.submitted_ns, parent=None) if same_clock else None
@@ -177,13 +177,13 @@ def _machine() -> str:
 
 
 def _portable(given: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
-    """The settings, if all of them can travel: a provider of the program's own cannot."""
-    if given is None or not all(map(_is_portable, given.values())):
-        return None
-    return dict(given)
+    """The settings, if all of them can travel: a provider of the program's own cannot.
+
+    Headers stay here, for what is pickled may be stored or sent in the clear, and they hold keys.
+    """
+    told = {key: value for key, value in (given or {}).items() if key != "headers"}
+    return told if given is not None and all(map(_is_portable, told.values())) else None
 
 
 def _is_portable(value: Any) -> bool:
-    if isinstance(value, Mapping):
-        return all(isinstance(one, str) for pair in value.items() for one in pair)
     return value is None or isinstance(value, (str, bool, int, float, os.PathLike))

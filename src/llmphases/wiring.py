@@ -85,7 +85,9 @@ def configure(
     Args:
         endpoint: base address of an OTLP receiver, e.g. ``http://localhost:4318``.
         protocol: ``http/protobuf`` (the default) or ``grpc``.
-        headers: sent with every export, for receivers that ask for a key.
+        headers: sent with every export, for receivers that ask for a key. Worker processes that
+            were not forked from this one take them from `OTEL_EXPORTER_OTLP_HEADERS`: they never
+            travel with the work.
         service_name: the name that traces are found under; default: `OTEL_SERVICE_NAME`.
         file: write traces to this file (as well, if an endpoint is given too); default without
             an endpoint: ``llmphases-traces.jsonl`` in the current directory.

@@ -54,6 +54,14 @@ def test_without_settings_a_file_is_written_and_named_on_stderr(tmp_path: Path) 
     assert call.chunks == 2
 
 
+def test_a_file_with_earlier_traces_in_it_is_added_to_and_says_so(tmp_path: Path) -> None:
+    run("", tmp_path)
+    done = run("", tmp_path)
+    said = "llmphases: traces go to llmphases-traces.jsonl (added to what is there)\n"
+    assert done.stderr == said
+    assert len(OtlpFiles([tmp_path / "llmphases-traces.jsonl"]).read().calls) == 2
+
+
 def test_a_second_run_appends(tmp_path: Path) -> None:
     for _ in range(2):
         run("file='kept.jsonl'", tmp_path)

@@ -98,6 +98,35 @@ def test_a_name_that_no_call_has_is_answered_with_the_names_there_are(story, cap
     assert "'place_boxes'" in err
 
 
+@pytest.fixture
+def two_runs():
+    """Three calls of an earlier program, two of a later one."""
+    calls = [line_of(*box_call(at_s=70.0 * n).spans(), process="a" * (n < 3) or "b")
+             for n in range(5)]  # fmt: skip
+    return write("runs.jsonl", *calls)
+
+
+def test_several_runs_in_a_file_are_not_mixed_silently(two_runs, capsys):
+    _, out, _ = report(capsys, two_runs)
+    assert out.startswith(
+        "5 calls from 2 runs (--last-run: the newest only)\n\nplace_boxes   5 calls"
+    )
+    assert json.loads(report(capsys, two_runs, "--json")[1])["runs"] == 2
+
+
+def test_only_the_last_run(two_runs, capsys):
+    status, out, err = report(capsys, two_runs, "--last-run")
+    assert (status, err) == (0, "")
+    assert out.startswith("place_boxes   2 calls")
+    assert json.loads(report(capsys, two_runs, "--json", "--last-run")[1])["runs"] == 1
+
+
+def test_where_no_run_is_known_the_last_one_is_not_either(story, capsys):
+    status, out, err = report(capsys, story, "--last-run")
+    assert (status, out) == (2, "")
+    assert "service.instance.id" in err
+
+
 def test_what_was_skipped_is_said_once_on_stderr(capsys):
     other = raw_span("GET", 0, 1, {})
     file = write(

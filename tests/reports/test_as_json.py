@@ -25,6 +25,7 @@ def test_the_shape_is_the_one_that_programs_read():
     )  # fmt: skip
     assert set(document) >= {"calls", "groups", "totals"}
     assert document["calls"] == 1
+    assert document["runs"] is None
     (group,) = document["groups"]
     assert set(group) >= OF_ALL | {"name"}
     assert set(document["totals"]) >= OF_ALL

@@ -89,14 +89,16 @@ def test_spans_are_found_in_all_resources_and_scopes():
     def scope(name, *spans):
         return {"scope": {"name": name}, "spans": list(spans)}
 
+    instance = {"key": "service.instance.id", "value": {"stringValue": "p"}}
     request = {
         "resourceSpans": [
             {"scopeSpans": [scope("a", 1, 2), scope("b", 3)]},
-            {"resource": {}, "scopeSpans": [{"spans": [4]}, {"scope": {}}]},
+            {"resource": {"attributes": [instance]}, "scopeSpans": [{"spans": [4]}, {"scope": {}}]},
             {},
         ]
     }
-    assert list(raw_spans(request)) == [(1, "a"), (2, "a"), (3, "b"), (4, "")]
+    found = [(1, "a", ""), (2, "a", ""), (3, "b", ""), (4, "", "p")]
+    assert list(raw_spans(request)) == found
 
 
 @pytest.mark.parametrize("odd", [5, [5], [{"scopeSpans": 5}], [{"scopeSpans": [{"spans": 5}]}]])

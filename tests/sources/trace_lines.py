@@ -53,10 +53,12 @@ def raw_span(
     }
 
 
-def line_of(*spans: dict[str, Any], scope: str = "llmphases") -> str:
-    """One line of a file: an ExportTraceServiceRequest."""
+def line_of(*spans: dict[str, Any], scope: str = "llmphases", process: str = "") -> str:
+    """One line of a file: an ExportTraceServiceRequest; of this process, if it has an id."""
     scope_spans = [{"scope": {"name": scope}, "spans": list(spans)}]
-    return json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": scope_spans}]}) + "\n"
+    about = [{"key": "service.instance.id", "value": any_value(process)}] if process else []
+    resource = {"attributes": about} if about else {}
+    return json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": scope_spans}]}) + "\n"
 
 
 @dataclass

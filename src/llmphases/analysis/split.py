@@ -91,6 +91,8 @@ class Split:
     """Where the time went."""
 
     calls: int
+    runs: int | None
+    """How many runs of a program they come from; None where that is not known."""
     groups: tuple[Group, ...]
     """One for each call name, the one that took longest first."""
     totals: Group
@@ -98,8 +100,8 @@ class Split:
     retries and rates, which stay with the inner call, over all."""
 
 
-def split(calls: Iterable[Call]) -> Split:
-    """Where the time of these calls went."""
+def split(calls: Iterable[Call], *, runs: int | None = None) -> Split:
+    """Where the time of these calls, from so many runs, went."""
     everything = list(calls)
     by_name: dict[str, list[Call]] = {}
     for call in everything:
@@ -108,6 +110,7 @@ def split(calls: Iterable[Call]) -> Split:
     outermost = [call for call in everything if not call.nested]
     return Split(
         calls=len(everything),
+        runs=runs,
         groups=tuple(sorted(groups, key=_longest_first)),
         totals=_group(None, outermost, everything),
     )

@@ -26,6 +26,7 @@ examples:
   llmphases report monday.jsonl tuesday.jsonl
   zcat old.jsonl.gz | llmphases report -  reads standard input
   llmphases report --name place_boxes --json
+  llmphases report --last-run             without what earlier runs left in the file
 
 Reads OTLP JSON lines, as llmphases.configure() writes them without an endpoint and as
 the file exporter of the OpenTelemetry collector does. Several files are one job.
@@ -49,6 +50,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="only calls of this name; may be given several times",
     )
+    parser.add_argument(
+        "--last-run",
+        action="store_true",
+        help="only calls of the run that began last; a file is appended to by every run",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,7 +68,11 @@ def run(args: argparse.Namespace) -> int:
             f"no calls in {', '.join(files)}; expected spans of functions with @traced_llm_call, "
             f"recorded after llmphases.configure()"
         )
-    found = split(_named(reading.calls, args.names) if args.names else reading.calls)
+    chosen = _of_last_run(reading, files) if args.last_run else reading.calls
+    if args.names:
+        chosen = _named(chosen, args.names)
+    runs = {run for call in chosen if (run := reading.run_of(call)) is not None}
+    found = split(chosen, runs=len(runs) or None)
     if args.json:
         from llmphases.reports.as_json import as_json
 
@@ -102,6 +112,16 @@ def _read(files: Sequence[str]) -> Reading:
             f"lines, as llmphases.configure() and the OpenTelemetry collector write them"
         )
     return reading
+
+
+def _of_last_run(reading: Reading, files: Sequence[str]) -> Sequence[Call]:
+    if reading.calls and not reading.runs:
+        raise UsageError(
+            f"nothing in {', '.join(files)} says which run a call is from: its traces have no "
+            f"service.instance.id; leave --last-run out"
+        )
+    last = max(reading.runs.values(), default=None)
+    return [call for call in reading.calls if reading.run_of(call) == last]
 
 
 def _named(calls: Sequence[Call], names: Sequence[str]) -> list[Call]:

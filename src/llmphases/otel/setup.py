@@ -13,6 +13,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from opentelemetry import metrics, trace
@@ -204,7 +205,13 @@ def _announce(
         added = f", and to {_listed(configuration.traces)}" if configuration.traces else ""
         say(f"llmphases: spans go to the tracer provider that the program has set{added}")
     elif any(to.kind == "file" for to in chosen.traces) and asked.file is None and not _is_child():
-        say(f"llmphases: traces go to {_listed(configuration.traces)}")
+        kept = " (added to what is there)" if any(map(_holds_traces, chosen.traces)) else ""
+        say(f"llmphases: traces go to {_listed(configuration.traces)}{kept}")
+
+
+def _holds_traces(to: Destination) -> bool:
+    path = Path(to.path)
+    return to.kind == "file" and path.is_file() and path.stat().st_size > 0
 
 
 def _is_child() -> bool:

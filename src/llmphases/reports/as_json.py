@@ -15,6 +15,7 @@ def as_json(split: Split) -> str:
     """One JSON document; keys may be added in later versions, none will change its meaning."""
     document = {
         "calls": split.calls,
+        "runs": split.runs,
         "groups": [{"name": group.name, **_group(group)} for group in split.groups],
         "totals": _group(split.totals),
     }

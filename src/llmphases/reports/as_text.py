@@ -24,12 +24,21 @@ def as_text(split: Split, paper: Paper | None = None) -> str:
     The words are the same with and without colours, and with and without `rich`.
     """
     paper = paper or Paper()
-    lines: list[Line] = []
+    lines: list[Line] = [*_origin(split)]
     for group in split.groups:
         lines += [*_block(group, paper), [], *_sentence(group, paper), []]
     if len(split.groups) > 1:
         lines += [*_block(split.totals, paper), []]
     return _painted(lines[:-1]) if paper.colour else plain(lines[:-1])
+
+
+def _origin(split: Split) -> Iterator[Line]:
+    """Whether what follows mixes what may differ: a file is appended to."""
+    if split.runs is not None and split.runs > 1:
+        text = (
+            f"{count(split.calls, 'call')} from {split.runs:,} runs (--last-run: the newest only)"
+        )
+        yield from ([(text, Look.PLAIN)], [])
 
 
 def _block(group: Group, paper: Paper) -> list[Line]:

@@ -74,6 +74,13 @@ class Reading:
     lines: int = 0
     """How many lines (or pages) that were not empty the source held."""
     skipped: Skipped = field(default_factory=Skipped)
+    runs: Mapping[str, int] = field(default_factory=dict)
+    """The number of the run that each trace is from, in order of the runs' beginnings; without
+    the traces of which nobody said."""
+
+    def run_of(self, call: Call) -> int | None:
+        """The number of the run that this call is from; None if nobody said."""
+        return None if call.trace_id is None else self.runs.get(call.trace_id)
 
     @property
     def is_foreign(self) -> bool:

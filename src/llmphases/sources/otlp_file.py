@@ -21,6 +21,7 @@ from llmphases.sources.otlp_json import (
     raw_spans,
     span_record,
 )
+from llmphases.sources.runs import Runs
 
 Progress = Callable[[int], None]
 """Told how many bytes have been read since it was told last."""
@@ -84,6 +85,7 @@ class _Collected:
         self._spans: dict[SpanKey, SpanRecord] = {}
         self._parents: dict[SpanKey, SpanKey | None] = {}
         self._calls: list[Call] = []
+        self._runs = Runs()
         self._lines = 0
         self._skipped = Skipped()
 
@@ -111,16 +113,18 @@ class _Collected:
         except (TypeError, AttributeError):
             self._skipped.damaged_lines += 1
             return
-        for raw, scope in spans:
+        for raw, scope, process in spans:
             try:
-                self._add_span(raw, scope)
+                self._add_span(raw, scope, process)
             except _DAMAGED_SPAN:
                 self._skipped.damaged_spans += 1
 
-    def _add_span(self, raw: dict[str, Any], scope: str) -> None:
+    def _add_span(self, raw: dict[str, Any], scope: str, process: str) -> None:
         if has_attribute_of(raw, OURS):
             record = span_record(raw, scope)
             self._spans[record.key] = record
+            if process:
+                self._runs.add(record.trace_id, process)
             return
         trace_id, span_id, parent_id = ids_of(raw)
         parent = (trace_id, parent_id) if parent_id is not None else None
@@ -151,7 +155,12 @@ class _Collected:
             else:
                 calls.setdefault((call.trace_id, call.span_id), call)
         in_order = sorted((*calls.values(), *unknown), key=lambda call: call.start_unix_ns)
-        return Reading(calls=tuple(in_order), lines=self._lines, skipped=self._skipped)
+        return Reading(
+            calls=tuple(in_order),
+            lines=self._lines,
+            skipped=self._skipped,
+            runs=self._runs.numbered(in_order),
+        )
 
 
 def _is_sound(call: Call) -> bool:

@@ -13,21 +13,31 @@ from llmphases.sources.contract import SpanRecord
 RESOURCE_SPANS = "resourceSpans"
 """The key by which a line is known to hold traces."""
 
+_PROCESS = "service.instance.id"
 _ERROR_STATUS = (2, "STATUS_CODE_ERROR")
 _LENGTHS_OF_IDS = (16, 32)
 """How many hexadecimal digits span ids and trace ids have."""
 
 
-def raw_spans(request: dict[str, Any]) -> Iterator[tuple[Any, str]]:
-    """Each span of a request as it stands there, with the name of its scope.
+def raw_spans(request: dict[str, Any]) -> Iterator[tuple[Any, str, str]]:
+    """Each span of a request as it stands there, with the name of its scope and its process.
 
     Raises `TypeError` or `AttributeError` where the request is not built as one.
     """
     for resource in request[RESOURCE_SPANS] or ():
+        process = _process(resource)
         for scope in resource.get("scopeSpans") or ():
             name = (scope.get("scope") or {}).get("name", "")
             for span in scope.get("spans") or ():
-                yield span, name
+                yield span, name, process
+
+
+def _process(resource: dict[str, Any]) -> str:
+    """The id of the process that recorded it; empty if nobody said."""
+    for pair in (resource.get("resource") or {}).get("attributes") or ():
+        if pair.get("key") == _PROCESS:
+            return str((pair.get("value") or {}).get("stringValue", ""))
+    return ""
 
 
 def has_attribute_of(raw: dict[str, Any], prefix: str) -> bool:

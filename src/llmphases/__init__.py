@@ -3,7 +3,8 @@
 Put `@traced_llm_call` on a function you have, or `with llm_call("name"):` around a piece of code.
 """
 
-from llmphases.calls import Call, Detail, Ended, Stretch, Usage
+from llmphases.adapters.registry import Instrumented, instrument, uninstrument
+from llmphases.calls import Call, Detail, Ended, ProcessUse, Stretch, Usage
 from llmphases.capture.blocks import (
     cache_lookup,
     llm_call,
@@ -14,6 +15,13 @@ from llmphases.capture.blocks import (
     step,
     tool,
     transmission,
+)
+from llmphases.capture.children.command import CommandOptions, CommandResult
+from llmphases.capture.children.runner import (
+    run_command,
+    run_command_async,
+    stream_command,
+    stream_command_async,
 )
 from llmphases.capture.decoration import call_of, traced_llm_call, traced_stream
 from llmphases.capture.jobs import LlmJob, llm_job
@@ -32,16 +40,20 @@ from llmphases.wiring import configure, flush
 __all__ = [
     "ArgumentError",
     "Call",
+    "CommandOptions",
+    "CommandResult",
     "ConfigurationError",
     "Cost",
     "Detail",
     "Ended",
+    "Instrumented",
     "LlmCall",
     "LlmJob",
     "LlmphasesError",
     "Observer",
     "Origin",
     "Phase",
+    "ProcessUse",
     "RecordError",
     "Stretch",
     "UnreadableSourceError",
@@ -51,17 +63,23 @@ __all__ = [
     "configure",
     "current_call",
     "flush",
+    "instrument",
     "llm_call",
     "llm_job",
     "post_processing",
     "prompt_build",
     "queue_wait",
     "retrieval",
+    "run_command",
+    "run_command_async",
     "step",
+    "stream_command",
+    "stream_command_async",
     "tool",
     "traced_llm_call",
     "traced_stream",
     "transmission",
+    "uninstrument",
 ]
 
 __version__ = "0.1.0"

@@ -10,6 +10,8 @@ import llmphases
 from llmphases import (
     ArgumentError,
     Call,
+    CommandOptions,
+    CommandResult,
     ConfigurationError,
     Cost,
     Detail,
@@ -20,6 +22,7 @@ from llmphases import (
     Observer,
     Origin,
     Phase,
+    ProcessUse,
     RecordError,
     Stretch,
     UnreadableSourceError,
@@ -33,7 +36,11 @@ from llmphases import (
     prompt_build,
     queue_wait,
     retrieval,
+    run_command,
+    run_command_async,
     step,
+    stream_command,
+    stream_command_async,
     tool,
     traced_llm_call,
     traced_stream,
@@ -193,3 +200,27 @@ def errors() -> None:
         print(error)
     except LlmphasesError as error:
         print(error)
+
+
+def commands() -> None:
+    result = run_command(["llm", "a prompt"], input="text", timeout=60, name="boxes", check=True)
+    assert_type(result, CommandResult[str])
+    assert_type(result.stdout, str)
+    assert_type(result.call, Call | None)
+    assert_type(result.process, ProcessUse | None)
+    assert_type(run_command(["llm"], text=False).stdout, bytes)
+    options: CommandOptions = {"model": "m", "env": {"A": "1"}}
+    assert_type(run_command(["llm"], **options).returncode, int)
+    for piece in stream_command(["llm"], format="streamed-text"):
+        assert_type(piece, str)
+    with stream_command(["llm"], text=False) as stream:
+        assert_type(next(stream), bytes)
+        assert_type(stream.returncode, int | None)
+
+
+async def async_commands() -> None:
+    assert_type(await run_command_async(["llm"]), CommandResult[str])
+    async for piece in stream_command_async(["llm"]):
+        assert_type(piece, str)
+    async with stream_command_async(["llm"], text=False) as stream:
+        assert_type(await anext(stream), bytes)

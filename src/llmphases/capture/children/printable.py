@@ -10,6 +10,9 @@ from __future__ import annotations
 import codecs
 import re
 
+_MUCH = 4096
+"""More bytes at once than any spinner or progress bar writes."""
+_NO_SIGNS = bytes([*range(0x21), 0x7F])
 _LONGEST_SEQUENCE = 4096
 """What is longer than this is no control sequence that was cut in two."""
 
@@ -53,6 +56,9 @@ class PrintableText:
 
     def feed(self, data: bytes, at_ns: int | None) -> None:
         """These bytes have arrived; `at_ns` is None where nobody knows when."""
+        if len(data) > _MUCH:
+            self._feed_much(data, at_ns)
+            return
         text = self._rest + self._decode(data)
         self._rest = ""
         if "\x1b" in text:
@@ -63,6 +69,13 @@ class PrintableText:
         if self._rest:
             text = text[: -len(self._rest)]
         self._see(text, at_ns)
+
+    def _feed_much(self, data: bytes, at_ns: int | None) -> None:
+        """A program that writes gigabytes, of whatever it is, is not to wait for us."""
+        if data[:64].translate(None, _NO_SIGNS) or data.translate(None, _NO_SIGNS):
+            self._count(self._waiting_ns if self._is_waiting else at_ns, at_ns)
+            self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+            self._rest = ""
 
     def end(self) -> None:
         """No more will come: what was not overwritten by now stays."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-from typing import Any, Protocol
+from typing import Protocol
 
 from llmphases.calls import Call, Ended, ProcessUse
-from llmphases.capture.children.command import Command, failure
+from llmphases.capture.children.command import Command
 from llmphases.capture.children.environment import child_environment
 from llmphases.capture.children.exit_watch import ExitWatch
 from llmphases.capture.children.formats import STDERR, STDOUT
@@ -151,11 +151,15 @@ class CommandRun:
         """What `subprocess` would raise of it; None if all is well."""
         assert self._pump is not None
         assert self.code is not None
-        return failure(self._command, self._pump.why, self.code, self._decoded)
-
-    def _decoded(self) -> tuple[Any, Any]:
-        stdout, stderr = self._sink.so_far()
-        return self._command.decoded(stdout), self._command.decoded(stderr)
+        command = self._command
+        is_late = self._pump.why == "timeout"
+        if not is_late and not (command.check and self.code):
+            return None
+        stdout, stderr = map(command.decoded, self._sink.so_far())
+        if is_late:
+            assert command.timeout is not None
+            return subprocess.TimeoutExpired(command.argv, command.timeout, stdout, stderr)
+        return subprocess.CalledProcessError(self.code, command.argv, stdout, stderr)
 
     def end(self, error: BaseException | None = None, ended: Ended | None = None) -> None:
         """A call of its own is over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from llmphases.calls import Call, Detail, Ended, ProcessUse, Stretch, Usage
-from llmphases.conventions import NOT_OURS
+from llmphases.conventions import is_ours
 from llmphases.phases import Cost, Origin, Phase
 
 # Seconds as doubles hold whole nanoseconds up to weeks.
@@ -19,7 +19,8 @@ values = st.one_of(
     scalars,
     *(st.lists(kind, max_size=3).map(tuple) for kind in (texts, st.booleans(), integers, floats)),
 )
-own_keys = texts.filter(lambda key: key and not key.startswith(NOT_OURS))
+own_keys = texts.filter(lambda key: key and not is_ours(key))
+own_keys |= st.sampled_from(["gen_ai.conversation.id", "gen_ai.agent.name", "process.owner"])
 reported_keys = texts.filter(lambda key: key and key != "trusted")
 
 

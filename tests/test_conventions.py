@@ -39,3 +39,10 @@ def test_a_call_of_68_seconds_does_not_share_its_bucket_with_one_of_45() -> None
 
     assert bucket(68) != bucket(44.9)
     assert bucket(68) < len(conventions.SECONDS)
+
+
+def test_names_of_others_are_ours_only_where_we_write_them() -> None:
+    assert conventions.is_ours("llmphases.anything")
+    assert conventions.is_ours(conventions.INPUT_TOKENS)
+    assert not conventions.is_ours("gen_ai.conversation.id")
+    assert not conventions.is_ours("error.message")

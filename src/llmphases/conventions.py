@@ -72,8 +72,20 @@ JOB_WAVES = "llmphases.job.waves"
 
 OURS = "llmphases."
 """What all attributes of ours begin with."""
-NOT_OURS = ("gen_ai.", "error.", "process.", OURS)
-"""Prefixes that a program's own attributes may not take: they would be read back as ours."""
+WRITTEN = frozenset(
+    (
+        OPERATION_NAME, PROVIDER_NAME, REQUEST_MODEL, REQUEST_STREAM, RESPONSE_MODEL,
+        TIME_TO_FIRST_CHUNK, INPUT_TOKENS, OUTPUT_TOKENS, CACHE_READ_INPUT_TOKENS,
+        CACHE_WRITE_INPUT_TOKENS, REASONING_OUTPUT_TOKENS, ERROR_TYPE, PROCESS_EXECUTABLE_NAME,
+        PROCESS_PID, PROCESS_EXIT_CODE,
+    )
+)  # fmt: skip
+"""Attributes under others' names that we write on the span of a call."""
+
+
+def is_ours(key: str) -> bool:
+    """Whether we write that attribute: a program's own would be read back as something else."""
+    return key.startswith(OURS) or key in WRITTEN
 
 
 def cost_duration(cost: Cost) -> str:

@@ -262,8 +262,17 @@ def test_only_whole_numbers_are_usage(calls, caplog):
 def test_our_own_names_are_not_given_away(calls):
     with llm_call("call") as call:
         call.set_attribute("llmphases.fixed.share", 5)
+        call.set_attribute("gen_ai.usage.input_tokens", 5)
+        call.set_attribute("error.type", "mine")
         call.set_attribute("", 5)
     assert calls[0].attributes == {}
+
+
+def test_names_of_the_conventions_that_we_do_not_write_are_the_programs(calls):
+    with llm_call("call") as call:
+        call.set_attribute("gen_ai.conversation.id", "c-1")
+        call.set_attribute("process.owner", "me")
+    assert calls[0].attributes == {"gen_ai.conversation.id": "c-1", "process.owner": "me"}
 
 
 def test_what_is_opened_for_a_stream_counts_in_its_call(timed_calls, clock):

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from opentelemetry.sdk.trace import TracerProvider
 
+from any_calls import calls
 from llmphases import conventions as names
 from llmphases.calls import Call, Ended, Usage
 from llmphases.otel.attributes import (
@@ -224,3 +225,9 @@ def test_a_job_says_its_waves_once_it_has_chunks():
         names.JOB_CHUNKS: 9,
         names.JOB_WAVES: 3,
     }
+
+
+@given(calls("name"))
+def test_what_a_call_writes_under_a_name_that_is_not_ours_is_the_programs(call: Call):
+    written = call_attributes(call)
+    assert {key for key in written if not names.is_ours(key)} == set(call.attributes)

@@ -86,12 +86,12 @@ def test_the_program_s_own_attributes_are_told_from_ours():
         **{
             "customer": "acme",
             "process.pid": 5,
-            "gen_ai.system": "x",
+            "gen_ai.conversation.id": "x",
             names.REPORTED_PREFIX + "load_duration": 7,
             names.REPORTED_TRUSTED: True,
         }
     )
-    assert call.attributes == {"customer": "acme"}
+    assert call.attributes == {"customer": "acme", "gen_ai.conversation.id": "x"}
     assert call.reported == {"load_duration": 7}
     assert call.reported_trusted is True
 

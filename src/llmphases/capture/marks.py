@@ -16,15 +16,13 @@ from llmphases.capture.current import (
     wired,
 )
 from llmphases.capture.values import clean_text, clean_value
-from llmphases.conventions import SCOPE
+from llmphases.conventions import is_ours
 from llmphases.observers import Frame, complain_once, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.requests import Request
 from llmphases.recorder.streams import ANSWER, REASONING
 
 logger = logging.getLogger("llmphases")
-
-_RESERVED_PREFIX = f"{SCOPE}."
 
 
 class LlmCall:
@@ -166,13 +164,15 @@ class LlmCall:
         """An attribute of the program's own, for the call's span only (never for metrics).
 
         Kept are the kinds that `llmphases.capture.values.clean_value` lists; others are ignored,
-        and so are keys under `llmphases.`, which are ours.
+        and so are keys under `llmphases.`, which are ours, and those that we write ourselves
+        (`gen_ai.usage.input_tokens`: say `usage`, `model` and so on). Others of `gen_ai.` are
+        yours, such as `gen_ai.conversation.id`.
         """
         if self._recorder is None:
             return
         cleaned = clean_value(value)
         if not _is_key(key):
-            _ignored("call.set_attribute", key, "a name that does not start with 'llmphases.'")
+            _ignored("call.set_attribute", key, "a name that we do not write")
         elif cleaned is None:
             logger.debug("llmphases: no attribute value: a %s", type(value).__name__)
         else:
@@ -287,4 +287,4 @@ def _refuse(what: str, given: object, expected: str) -> NoReturn:
 
 
 def _is_key(key: object) -> bool:
-    return isinstance(key, str) and bool(key) and not key.startswith(_RESERVED_PREFIX)
+    return isinstance(key, str) and bool(key) and not is_ours(key)

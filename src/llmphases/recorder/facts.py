@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmphases.calls import AttributeValue, Call, ProcessUse, Scalar, Usage
+from llmphases.calls import AttributeValue, ProcessUse, Scalar, Usage
 
 
 class Facts:
@@ -42,7 +42,3 @@ class Facts:
         self.reported_trusted = (
             trusted if self.reported_trusted is None else (self.reported_trusted and trusted)
         )
-
-    def fill(self, call: Call) -> dict[str, object]:
-        """The fields of `call` that are facts."""
-        return {name: getattr(self, name) for name in self.__slots__ if hasattr(call, name)}

@@ -149,7 +149,7 @@ def _reported(said: Attributes) -> dict[str, Scalar]:
 
 
 def _own_attributes(said: Attributes) -> dict[str, AttributeValue]:
-    return {key: value for key, value in said.items() if not key.startswith(names.NOT_OURS)}
+    return {key: value for key, value in said.items() if not names.is_ours(key)}
 
 
 def _ns(said: Attributes, key: str) -> int | None:

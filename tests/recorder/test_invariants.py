@@ -7,7 +7,7 @@ from itertools import combinations
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from llmphases.calls import Usage
+from llmphases.calls import ProcessUse, Usage
 from llmphases.observers import OpenPhase
 from llmphases.phases import BLOCKS, Phase
 from llmphases.recorder.children import ChildRecorder
@@ -36,7 +36,8 @@ MOMENTS = st.one_of(
     st.tuples(st.just("finish"), WHICH),
     st.tuples(st.just("spawn"), WHICH),
     st.tuples(st.just("child"), WHICH, st.sampled_from(
-        ["ready", "event", "first_token", "last_token", "tool_result", "text", "exited"])),
+        ["ready", "event", "first_token", "last_token", "answered", "failed", "resent",
+         "tool_result", "text", "told_text", "exited", "used", "not_spawned"])),
 )  # fmt: skip
 
 
@@ -151,8 +152,17 @@ class Machine:
             return
         if what == "text":
             child.text(self.now - 2 * self.scale * which, self.now)
+        elif what == "told_text":
+            times = ReportedTimes(prefill_ns=self.scale, generation_ns=self.scale * which)
+            child.text(self.now - self.scale * which, self.now, streams=True, times=times)
         elif what == "ready":
             child.ready(self.now, "init_event")
+        elif what == "resent":
+            child.failed(self.now, self.now + self.scale * which)
+        elif what == "used":
+            child.used(ProcessUse(pid=which))
+        elif what == "not_spawned":
+            child.not_spawned(self.now, "spawn failed")
         else:
             getattr(child, what)(self.now)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -354,3 +355,32 @@ def test_a_mistake_is_told_before_anything_runs(argv, options, message, calls):
     with pytest.raises(ArgumentError, match=message):
         run_command(argv, **options)
     assert calls == []
+
+
+# --- interrupts ---------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+def test_an_interrupt_ends_the_child_and_goes_on(tmp_path):
+    """Only the program itself gets the signal here, not its child."""
+    note = tmp_path / "pid"
+    child = tool(f"open({str(note)!r}, 'w').write(str(os.getpid())); time.sleep(60)")
+    program = (
+        "from llmphases import run_command\n"
+        "from llmphases.testing import recorded\n"
+        "with recorded() as kept:\n"
+        "    try:\n"
+        f"        run_command({child!r})\n"
+        "    except KeyboardInterrupt:\n"
+        "        print(kept.calls[0].error_type, kept.calls[0].ended)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    waits = threading.Event()
+    while not (note.exists() and note.read_text()):
+        assert process.poll() is None
+        waits.wait(0.05)
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=30)[0].split() == ["KeyboardInterrupt", "interrupted"]
+    assert is_gone(int(note.read_text()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import codecs
 import contextlib
+import sys
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -260,7 +261,9 @@ def _complete(run: CommandRun, handed: Handed) -> None:
     error: BaseException | None = None
     try:
         run.complete()
-        error = run.failure()
+        error = None if run.was_closed else run.failure()
     finally:
-        run.end(error, Ended.CLOSED if run.was_closed else Ended.EXHAUSTED if not error else None)
-        handed.over(None if run.was_closed else error)
+        error = error or sys.exception()
+        done = Ended.CLOSED if run.was_closed else Ended.EXHAUSTED
+        run.end(error, done if error is None else None)
+        handed.over(error)

@@ -48,8 +48,13 @@ def heard():
 def pair():
     """A pipe: the descriptor to read, and a file to write."""
     read_fd, write_fd = os.pipe()
-    with open(write_fd, "wb", buffering=0) as writer:
+    with os.fdopen(write_fd, "wb", 0) as writer:
         yield read_fd, writer
+
+
+def reading(pair, bufsize=-1):
+    """What `Popen` makes of a descriptor."""
+    return os.fdopen(pair[0], "rb", bufsize)
 
 
 def fill(writer, data):
@@ -58,7 +63,7 @@ def fill(writer, data):
 
 
 def test_each_kind_of_pipe_stays_of_its_kind(pair, heard):
-    pipe = stamped(open(pair[0], "rb"), heard)
+    pipe = stamped(reading(pair), heard)
     assert type(pipe) is io.BufferedReader
     assert isinstance(pipe.raw, io.FileIO)
     assert (pipe.fileno(), pipe.name, pipe.mode) == (pair[0], pair[0], "rb")
@@ -67,7 +72,7 @@ def test_each_kind_of_pipe_stays_of_its_kind(pair, heard):
 
 
 def test_text_keeps_its_settings(pair, heard):
-    text = io.TextIOWrapper(open(pair[0], "rb"), encoding="latin-1", errors="replace")
+    text = io.TextIOWrapper(reading(pair), encoding="latin-1", errors="replace")
     pipe = stamped(text, heard)
     assert type(pipe) is io.TextIOWrapper
     assert (pipe.encoding, pipe.errors) == ("latin-1", "replace")
@@ -79,7 +84,7 @@ def test_text_keeps_its_settings(pair, heard):
 
 @pytest.mark.parametrize("size", [-1, 2, 100, 8192])
 def test_buffers_keep_their_size(pair, heard, size):
-    plain = open(pair[0], "rb", size)
+    plain = reading(pair, size)
     length = plain.__sizeof__()
     with stamped(plain, heard) as pipe:
         assert pipe.__sizeof__() == length
@@ -89,7 +94,7 @@ def test_buffers_keep_their_size(pair, heard, size):
 def test_all_of_it_is_read_and_told_and_then_its_end(pair, heard, bufsize):
     data = os.urandom(50_000)
     fill(pair[1], data)
-    with stamped(open(pair[0], "rb", bufsize), heard) as pipe:
+    with stamped(reading(pair, bufsize), heard) as pipe:
         assert pipe.read() == data
         assert heard.is_ended
     assert b"".join(heard.data) == data
@@ -98,14 +103,14 @@ def test_all_of_it_is_read_and_told_and_then_its_end(pair, heard, bufsize):
 def test_more_than_a_pipe_holds_is_read_whole(pair, heard):
     data = os.urandom(1_000_000)
     threading.Thread(target=fill, args=(pair[1], data)).start()
-    with stamped(open(pair[0], "rb"), heard) as pipe:
+    with stamped(reading(pair), heard) as pipe:
         assert pipe.read() == data
     assert b"".join(heard.data) == data
 
 
 def test_a_short_read_has_drained_the_pipe(pair, heard):
     pair[1].write(b"12345")
-    with stamped(open(pair[0], "rb", 0), heard) as pipe:
+    with stamped(reading(pair, 0), heard) as pipe:
         assert pipe.read(2) == b"12"
         assert pipe.read(100) == b"345"
     assert heard.drained == [False, True]
@@ -116,7 +121,7 @@ def test_readinto_other_buffers_than_bytes(pair, heard):
 
     pair[1].write(b"12345678")
     numbers = array.array("i", [0, 0, 0, 0])
-    with stamped(open(pair[0], "rb", 0), heard) as pipe:
+    with stamped(reading(pair, 0), heard) as pipe:
         assert pipe.readinto(numbers) == 8
         assert pipe.readinto(bytearray()) == 0
     assert numbers.tobytes()[:8] == b"12345678"
@@ -125,7 +130,7 @@ def test_readinto_other_buffers_than_bytes(pair, heard):
 
 def test_without_anything_to_read_a_pipe_that_does_not_block_gives_none(pair, heard):
     os.set_blocking(pair[0], False)
-    with stamped(open(pair[0], "rb", 0), heard) as pipe:
+    with stamped(reading(pair, 0), heard) as pipe:
         assert pipe.read(10) is None
         assert pipe.readall() is None
         assert pipe.readinto(bytearray(10)) is None
@@ -135,7 +140,7 @@ def test_without_anything_to_read_a_pipe_that_does_not_block_gives_none(pair, he
 
 
 def test_a_closed_pipe_says_what_it_always_said(pair, heard):
-    pipe = stamped(open(pair[0], "rb", 0), heard)
+    pipe = stamped(reading(pair, 0), heard)
     pipe.close()
     assert heard.is_ended
     assert pipe.closed
@@ -148,13 +153,13 @@ def test_a_closed_pipe_says_what_it_always_said(pair, heard):
 
 
 def test_a_pipe_that_nobody_closes_is_warned_about(pair, heard):
-    pipe = stamped(open(pair[0], "rb"), heard)
+    pipe = stamped(reading(pair), heard)
     with pytest.warns(ResourceWarning, match="unclosed file"):
         del pipe
 
 
 def test_a_detached_pipe_closes_what_it_should(pair, heard):
-    raw = stamped(open(pair[0], "rb"), heard).detach()
+    raw = stamped(reading(pair), heard).detach()
     with warnings.catch_warnings(action="ignore"):
         raw.close()
     with pytest.raises(OSError):
@@ -170,7 +175,7 @@ def test_an_interrupt_right_after_a_read_loses_nothing(pair, heard):
 
     pair[1].write(b"12345")
     heard.when_read = interrupt
-    with stamped(open(pair[0], "rb"), heard) as pipe:
+    with stamped(reading(pair), heard) as pipe:
         with pytest.raises(KeyboardInterrupt):
             pipe.read1(100)
         assert pipe.raw.read(2) == b"12"
@@ -194,7 +199,7 @@ def test_signals_that_raise_while_a_program_reads_lose_nothing(pair, heard):
     threading.Thread(
         target=lambda: ([pair[1].write(piece) for piece in pieces], pair[1].close())
     ).start()
-    pipe = stamped(open(pair[0], "rb", 0), heard)
+    pipe = stamped(reading(pair, 0), heard)
     buffer = bytearray(64)
     got, rung = bytearray(), 0
     before = signal.signal(signal.SIGALRM, ring)
@@ -225,7 +230,7 @@ def test_what_is_unusual_is_left_alone(heard):
 
 
 def test_the_stamping_pipe_is_found_again(pair, heard):
-    pipe = stamped(open(pair[0], "rb"), heard)
+    pipe = stamped(reading(pair), heard)
     assert type(stamped_pipe_of(pipe)) is StampedPipe
     assert stamped_pipe_of(pipe).stream is heard
     raw = pipe.detach()

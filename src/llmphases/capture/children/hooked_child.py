@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import termios
@@ -41,6 +42,7 @@ class HookedChild:
         self._watch: Watch | None = None
         self._watched: Watched | None = None
         self._open: set[int] = set()
+        self._pid = 0
         self._running_ns = spawned_ns
         self._is_gone = False
         self._exit_ns: int | None = None
@@ -59,6 +61,7 @@ class HookedChild:
     ) -> None:  # fmt: skip
         """It runs."""
         self._popen = weakref.ref(popen) if popen is not None else None
+        self._pid = pid
         self._watched = watched
         self._watcher = watcher
         self._watch = watcher.watch(pid, output_fd)
@@ -147,8 +150,8 @@ class HookedChild:
         if observation is None:
             return
         self._watch_no_output()
-        if not self._is_gone and self._watch is not None:
-            self._exit_ns = self._watch.exit_ns
+        if not self._is_gone:
+            self._look_at_exit()
         observation.exited(self._exit_ns, self._code)
         wall_ns = None if self._exit_ns is None else self._exit_ns - self._spawned_ns
         use = None
@@ -156,6 +159,16 @@ class HookedChild:
             use = self._watched.reaped(self._rusage, exit_code=self._code, wall_ns=wall_ns)
         observation.used(use)
         self._end()
+
+    def _look_at_exit(self) -> None:
+        """Nobody has waited for it so far; that is left to the program."""
+        if self._watch is not None:
+            self._exit_ns = self._watch.exit_ns
+        with contextlib.suppress(OSError):  # somebody else has reaped it
+            found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
+            if found is not None:
+                exited = found.si_code == os.CLD_EXITED
+                self._code = found.si_status if exited else -found.si_status
 
     def _end(self) -> None:
         while self._when_over:

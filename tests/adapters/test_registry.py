@@ -1,0 +1,41 @@
+"""`instrument` and `uninstrument`."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from llmphases.adapters.registry import instrument, uninstrument
+from llmphases.capture.children import instrumentation
+from llmphases.errors import ArgumentError
+
+
+@pytest.fixture(autouse=True)
+def _off_again():
+    yield
+    uninstrument()
+
+
+@pytest.mark.parametrize("names", [(), ("subprocess",), ("subprocess", "subprocess")])
+def test_it_says_what_was_hooked(names):
+    plain = subprocess.Popen.__init__
+    done = instrument(*names)
+    assert (done.hooked, done.skipped) == (("subprocess",), {})
+    assert subprocess.Popen.__init__ is not plain
+    uninstrument(*names)
+    assert subprocess.Popen.__init__ is plain
+
+
+def test_what_cannot_be_hooked_is_skipped_with_the_reason(monkeypatch):
+    monkeypatch.setattr(instrumentation.os, "name", "nt")
+    done = instrument("subprocess")
+    assert done.hooked == ()
+    assert "POSIX" in done.skipped["subprocess"]
+
+
+@pytest.mark.parametrize("do", [instrument, uninstrument])
+def test_a_name_that_is_not_known_is_said_so(do):
+    with pytest.raises(ArgumentError, match=r"'openia'; there is: subprocess"):
+        do("openia")
+    assert not instrumentation._is_on

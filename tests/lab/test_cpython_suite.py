@@ -1,0 +1,38 @@
+"""CPython's own tests of subprocesses pass with our hooks around them, on every Python here."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OTHERS = sorted(ROOT.glob("build/pythons/*/bin/python"))  # as `make test-pythons` has made them
+PROGRAM = Path(__file__).with_name("cpython_suite.py")
+SUITES = ("test_subprocess", "test_asyncio.test_subprocess", "test_popen")
+
+
+def run(python, how, folder):
+    """What the suite says; skips where this Python came without its tests."""
+    done = subprocess.run(
+        [python, PROGRAM, how, *SUITES], cwd=folder, capture_output=True, text=True, check=False
+    )
+    if "No module named 'test." in done.stderr:
+        pytest.skip(f"{python} came without its own tests")
+    assert done.returncode == 0, done.stderr[-2000:]
+    return json.loads(done.stdout)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("python", [Path(sys.executable), *OTHERS], ids=str)
+def test_programs_do_not_feel_the_hooks(python, tmp_path):
+    hooked = run(python, "hooked", tmp_path)
+    assert hooked["run"] > 400
+    assert hooked["children"] > 1000
+    assert hooked["calls"] == 1
+    if hooked["failed"]:  # some fail by themselves, where the machine is an unusual one
+        plain = run(python, "plain", tmp_path)
+        assert set(hooked["failed"]) <= set(plain["failed"]), hooked["why"]

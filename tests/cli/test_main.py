@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -63,6 +65,39 @@ def test_wrong_usage_is_exit_2_and_says_what_there_is(wrong, capsys):
         main(wrong)
     assert leaving.value.code == 2
     assert "usage:" in capsys.readouterr().err
+
+
+def test_a_wrong_option_of_a_command_shows_what_that_command_takes(capsys):
+    with pytest.raises(SystemExit):
+        main(["report", "--foo"])
+    err = capsys.readouterr().err
+    assert err.startswith("usage: llmphases report ")
+    assert "--foo" in err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize("more", [[], ["--json"]])
+def test_a_full_disk_is_one_line(more, story):
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "llmphases", "report", *more, str(story)],
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False,
+        )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "llmphases: cannot write to stdout: No space left on device\n"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+def test_a_closed_stdout_is_one_line(story):
+    command = '"$1" -m llmphases report "$2" >&-'
+    done = subprocess.run(
+        ["sh", "-c", command, "sh", sys.executable, str(story)],
+        stderr=subprocess.PIPE, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr == "llmphases: cannot write: stdout is closed\n"
 
 
 def test_a_source_that_cannot_be_read_is_exit_2_in_one_line(capsys):

@@ -156,8 +156,14 @@ def test_a_trace_without_calls_says_what_was_expected(capsys):
 def test_no_calls_as_json_keep_their_shape(capsys):
     file = write("empty.jsonl")
     status, out, _ = report(capsys, file, "--json")
-    assert status == 0
+    assert status == 2
     assert json.loads(out)["groups"] == []
+
+
+def test_an_empty_file_is_nothing_readable(capsys):
+    status, out, err = report(capsys, write("empty.jsonl"))
+    assert (status, out) == (2, "")
+    assert "no calls in empty.jsonl" in err
 
 
 def test_a_folder_is_unreadable(tmp_path, capsys):

@@ -62,12 +62,14 @@ def test_percentiles_of_a_part_that_is_not_in_all_calls_say_over_which_they_are(
 
 def test_no_row_is_wider_than_the_paper():
     found = group(call(process_startup=68, generation=1.9, retrieval=1), call(generation=5000))
-    for width in (80, 100, 107, 108, 120, 200):
+    for width in (46, 65, 66, 80, 100, 107, 108, 120, 200):
         assert max(map(len, rows(found, width=width))) <= width
 
 
 def test_a_narrow_paper_has_no_bars():
-    assert "#" not in "\n".join(rows(group(call(generation=1)), width=40))
+    for unicode in (True, False):
+        found = table(group(call(generation=1)), Paper(width=40, unicode=unicode))
+        assert all(line[-1][0] == "" for line in found[1:])
 
 
 def test_calls_without_any_time_have_no_shares():

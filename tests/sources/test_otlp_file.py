@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import sys
@@ -125,6 +126,20 @@ def test_an_empty_file_holds_no_calls(tmp_path):
     file = tmp_path / "empty.jsonl"
     file.touch()
     assert OtlpFiles([file]).read().calls == ()
+
+
+def test_what_gzip_has_compressed_is_read(tmp_path):
+    file = tmp_path / "old.jsonl.gz"
+    file.write_bytes(gzip.compress(line_of(*box_call().spans()).encode()))
+    assert len(OtlpFiles([file]).read().calls) == 1
+
+
+@pytest.mark.parametrize("kept", [3, 15, -9])
+def test_what_is_left_of_a_compressed_file_is_an_error_that_names_it(kept, tmp_path):
+    file = tmp_path / "cut.gz"
+    file.write_bytes(gzip.compress(line_of(*box_call().spans()).encode())[:kept])
+    with pytest.raises(UnreadableSourceError, match=r"cannot read .*cut.gz: Compressed file ended"):
+        OtlpFiles([file]).read()
 
 
 def test_progress_is_told_of_every_byte():

@@ -11,5 +11,9 @@ INTERRUPTED = 130
 """Control-C, as shells count it."""
 
 
+class OutputError(LlmphasesError, OSError):
+    """What a command has to say cannot be written."""
+
+
 class UsageError(LlmphasesError, ValueError):
     """A command was asked for something that it cannot do; the message is for a person."""

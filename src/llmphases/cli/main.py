@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from llmphases import __version__
-from llmphases.cli.exits import INTERRUPTED, OK, UNUSABLE
+from llmphases.cli.exits import INTERRUPTED, OK, UNUSABLE, OutputError
+from llmphases.cli.terminal import complain
 from llmphases.errors import LlmphasesError
 
 COMMANDS = {
@@ -38,21 +39,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command (of `sys.argv` by default); gives the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
     try:
-        parser = _parser(arguments)
-        args = parser.parse_args(arguments)
-        if args.command is None:
-            parser.print_help(sys.stderr)
-            return UNUSABLE
-        status: int = args.run(args)
-        sys.stdout.flush()
+        status = _run(arguments)
     except BrokenPipeError:
         _forget_stdout()
         return OK
+    except OutputError as error:
+        complain(str(error))
+        _forget_stdout()
+        return UNUSABLE
     except KeyboardInterrupt:
         return INTERRUPTED
     except LlmphasesError as error:
-        print(f"llmphases: {error}", file=sys.stderr)
+        complain(str(error))
         return UNUSABLE
+    return status
+
+
+def _run(arguments: Sequence[str]) -> int:
+    parser = _parser(arguments)
+    args, unknown = parser.parse_known_args(arguments)
+    if unknown:
+        # Of the command, where there is one: its usage says what there is.
+        getattr(args, "parser", parser).error(f"unrecognized arguments: {' '.join(unknown)}")
+    if args.command is None:
+        parser.print_help(sys.stderr)
+        return UNUSABLE
+    status: int = args.run(args)
     return status
 
 
@@ -76,12 +88,14 @@ def _parser(arguments: Sequence[str]) -> argparse.ArgumentParser:
         if name == asked_for:
             module = import_module(f"llmphases.cli.{name}")
             module.add_arguments(command)
-            command.set_defaults(run=module.run)
+            command.set_defaults(run=module.run, parser=command)
     return parser
 
 
 def _forget_stdout() -> None:
-    """Whoever read our output has gone (`| head`); keep Python from writing the rest at exit."""
+    """Nobody takes our output (`| head`, a full disk); keep Python from writing it at exit."""
+    if sys.stdout is None:
+        return
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from llmphases.analysis.split import split
 from llmphases.calls import Call
-from llmphases.cli.exits import OK, UsageError
+from llmphases.cli.exits import OK, UNUSABLE, UsageError
 from llmphases.cli.terminal import ReadingProgress, complain, paper_of_stdout, write
 from llmphases.conventions import DEFAULT_FILE, ENV_FILE
 from llmphases.errors import UnreadableSourceError
@@ -24,7 +24,8 @@ _EXAMPLES = f"""\
 examples:
   llmphases report                        reads {DEFAULT_FILE} in this directory
   llmphases report monday.jsonl tuesday.jsonl
-  zcat old.jsonl.gz | llmphases report -  reads standard input
+  llmphases report old.jsonl.gz           compressed by gzip
+  ssh server cat t.jsonl | llmphases report -
   llmphases report --name place_boxes --json
   llmphases report --last-run             without what earlier runs left in the file
 
@@ -81,7 +82,7 @@ def run(args: argparse.Namespace) -> int:
         from llmphases.reports.as_text import as_text
 
         write(as_text(found, paper_of_stdout()))
-    return OK
+    return OK if reading.lines else UNUSABLE
 
 
 def _default_file() -> str:

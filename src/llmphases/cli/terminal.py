@@ -7,6 +7,7 @@ import shutil
 import sys
 from typing import TextIO
 
+from llmphases.cli.exits import OutputError
 from llmphases.reports.contract import Paper
 from llmphases.reports.layout import BAR_CHARACTERS
 
@@ -24,25 +25,39 @@ def paper_of_stdout() -> Paper:
 
 
 def write(text: str) -> None:
-    """Print to stdout; what its encoding cannot hold is shown as an escape."""
+    """Print to stdout; what its encoding cannot hold is shown as an escape.
+
+    Raises `OutputError` if stdout takes nothing (closed, a full disk), and `BrokenPipeError` if
+    its reader has gone.
+    """
+    if sys.stdout is None:
+        raise OutputError("cannot write: stdout is closed")
     if not _can_encode(text, sys.stdout):
         encoding = _encoding(sys.stdout)
         text = text.encode(encoding, "backslashreplace").decode(encoding)
-    print(text)
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot write to stdout: {error.strerror or error}") from error
 
 
 def complain(text: str) -> None:
     """One line to stderr; Python escapes there what the encoding cannot hold."""
-    print(f"llmphases: {text}", file=sys.stderr)
+    if sys.stderr is not None:  # `print` would take stdout instead
+        print(f"llmphases: {text}", file=sys.stderr)
 
 
-def _shows_colours(stream: TextIO) -> bool:
-    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+def _shows_colours(stream: TextIO | None) -> bool:
+    if stream is None or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return stream.isatty()
 
 
-def _can_encode(text: str, stream: TextIO) -> bool:
+def _can_encode(text: str, stream: TextIO | None) -> bool:
+    if stream is None:
+        return False
     try:
         text.encode(_encoding(stream))
     except UnicodeEncodeError:
@@ -61,7 +76,8 @@ class ReadingProgress:
         self._total = total_bytes
         self._read = 0
         self._shown = -1
-        self._is_shown = total_bytes > _LONG_READING and sys.stderr.isatty()
+        is_watched = sys.stderr is not None and sys.stderr.isatty()
+        self._is_shown = total_bytes > _LONG_READING and is_watched
 
     def __call__(self, more_bytes: int) -> None:
         """So many bytes more have been read."""

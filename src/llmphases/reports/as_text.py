@@ -13,7 +13,7 @@ from llmphases.reports.meaning import meaning
 from llmphases.reports.table import LABELS, table
 from llmphases.reports.wording import count, duration, percent, printable, rate, size
 
-_NARROWEST = 64
+_NARROWEST = 40
 _WIDEST = 120
 _INDENT = 2
 
@@ -42,7 +42,19 @@ def _origin(split: Split) -> Iterator[Line]:
 
 
 def _block(group: Group, paper: Paper) -> list[Line]:
-    return [_title(group), *_facts(group), [], *table(group, paper)]
+    about = (_title(group), *_facts(group))
+    return [*(line for one in about for line in _fitted(one, paper)), [], *table(group, paper)]
+
+
+def _fitted(line: Line, paper: Paper) -> list[Line]:
+    """Narrow papers have what is said of something below it."""
+    text = "".join(words for words, _ in line)
+    if len(text.rstrip()) <= paper.width:
+        return [line]
+    about, *said = line
+    text = "".join(words for words, _ in said).strip()
+    look = Look.BAD if any(look is Look.BAD for _, look in said) else Look.PLAIN
+    return [[about], *paragraph(text, max(paper.width, _NARROWEST), 2 * _INDENT, look)]
 
 
 def _title(group: Group) -> Line:

@@ -13,7 +13,7 @@ class Paper:
     """What a text is written on; the default is a plain file."""
 
     width: int = 80
-    """Characters in a line; under 64 lines get longer than that."""
+    """Characters in a line; names and the table may need some more than 40."""
     colour: bool = False
     """Whether it shows ANSI colours; without the package `rich` there are none anyway."""
     unicode: bool = True

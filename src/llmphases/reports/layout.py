@@ -42,8 +42,11 @@ def plain(lines: Sequence[Line]) -> str:
 
 
 def bar(share: float, width: int, *, unicode: bool) -> str:
-    """A bar, `width` characters long for a share of 1; something is seen of any share over 0."""
-    if share <= 0:
+    """A bar, `width` characters long for a share of 1.
+
+    Something is seen of any share over 0, unless there is no room at all.
+    """
+    if share <= 0 or width <= 0:
         return ""
     if not unicode:
         return "#" * round(share * width) or "."

@@ -20,7 +20,10 @@ _SHARES = 8
 _COUNTS = 8
 _GAP = 2
 _LONGEST_BAR = 30
+_SHORTEST_BAR = 5
 _ROOM_FOR_PERCENTILES = 108
+_ROOM_FOR_TOTALS = 66
+"""Of two columns of times, narrow papers show the time per call alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,6 +39,7 @@ class _Columns:
     """Which columns there are, beside total, per call and share."""
 
     calls: bool
+    totals: bool
     percentiles: bool
     bar: int
 
@@ -67,13 +71,14 @@ def _in_order(group: Group) -> Iterator[tuple[Phase, Statistics]]:
 
 
 def _columns(rows: list[_Row], group: Group, paper: Paper) -> _Columns:
-    calls = any(row.times.count < group.calls for row in rows)
+    totals = paper.width >= _ROOM_FOR_TOTALS
+    calls = totals and any(row.times.count < group.calls for row in rows)
     percentiles = paper.width >= _ROOM_FOR_PERCENTILES
-    taken = _GAP + LABELS + 2 * _TIMES + _SHARES + _GAP
-    taken += (_COUNTS if calls else 0) + (2 * _TIMES if percentiles else 0)
-    return _Columns(
-        calls=calls, percentiles=percentiles, bar=max(0, min(paper.width - taken, _LONGEST_BAR))
-    )
+    taken = _GAP + LABELS + _TIMES + _SHARES + _GAP
+    taken += _TIMES * totals + _COUNTS * calls + 2 * _TIMES * percentiles
+    room = min(paper.width - taken, _LONGEST_BAR)
+    bars = room if room >= _SHORTEST_BAR else 0
+    return _Columns(calls=calls, totals=totals, percentiles=percentiles, bar=bars)
 
 
 def _headings(columns: _Columns) -> Iterator[Line]:
@@ -83,7 +88,7 @@ def _headings(columns: _Columns) -> Iterator[Line]:
     cells = [" " * (_GAP + LABELS)]
     if columns.calls:
         cells.append(f"{'calls':>{_COUNTS}}")
-    cells += [f"{'total':>{_TIMES}}", f"{'per call':>{_TIMES}}"]
+    cells += [f"{'total':>{_TIMES}}"] * columns.totals + [f"{'per call':>{_TIMES}}"]
     if columns.percentiles:
         cells += [f"{'p50':>{_TIMES}}", f"{'p95':>{_TIMES}}"]
     cells.append(f"{'share':>{_SHARES}}")
@@ -110,7 +115,7 @@ def _cells(row: _Row, group: Group, columns: _Columns, share: float) -> str:
     times = row.times
     # Over all calls of the group, so that the parts add up to the whole; the percentiles are over
     # the calls in which the phase occurs.
-    shown = [times.total_ns, times.total_ns / group.calls]
+    shown = [times.total_ns] * columns.totals + [times.total_ns / group.calls]
     if columns.percentiles:
         shown += [times.p50_ns, times.p95_ns]
     cells = [f"{duration(ns) if times.total_ns else '-':>{_TIMES}}" for ns in shown]

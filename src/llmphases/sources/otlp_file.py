@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gzip
 import json
-from collections.abc import Callable, Iterator, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -27,6 +29,8 @@ Progress = Callable[[int], None]
 """Told how many bytes have been read since it was told last."""
 
 _FIELDS_OF_A_CALL = {"name", "start_unix_ns", "duration_ns", "exclusive_ns"}
+_GZIP = b"\x1f\x8b"
+"""How what gzip has compressed begins."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _DAMAGED_SPAN = (KeyError, TypeError, ValueError, AttributeError)
 
@@ -34,9 +38,9 @@ _DAMAGED_SPAN = (KeyError, TypeError, ValueError, AttributeError)
 class OtlpFiles:
     """One or several files as one source: a trace may be spread over lines and files.
 
-    A file is a path or an open binary stream. Nothing is kept but the spans of ours and, of the
-    others, who is whose child. What is met twice (a file given twice, a batch sent again) counts
-    once.
+    A file is a path or an open binary stream, plain or compressed by gzip. Nothing is kept but
+    the spans of ours and, of the others, who is whose child. What is met twice (a file given
+    twice, a batch sent again) counts once.
     """
 
     def __init__(
@@ -61,12 +65,12 @@ class OtlpFiles:
         name = str(file) if isinstance(file, (str, Path)) else getattr(file, "name", "the input")
         try:
             with _opened(file) as stream:
-                for line in stream:
+                for line in _plain(stream):
                     if self._progress is not None:
                         self._progress(len(line))
                     yield line
-        except OSError as error:
-            reason = error.strerror or error
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or error
             raise UnreadableSourceError(
                 f"cannot read {name}: {reason}; expected a file of OTLP JSON lines, as "
                 f"llmphases.configure() and the OpenTelemetry collector write them"
@@ -75,6 +79,14 @@ class OtlpFiles:
 
 def _opened(file: str | Path | BinaryIO) -> AbstractContextManager[BinaryIO]:
     return Path(file).open("rb") if isinstance(file, (str, Path)) else nullcontext(file)
+
+
+def _plain(stream: BinaryIO) -> Iterable[bytes]:
+    """The lines of a stream, out of its compression if it has one."""
+    peek = getattr(stream, "peek", None)
+    if peek is None or peek(len(_GZIP))[: len(_GZIP)] != _GZIP:
+        return stream
+    return gzip.GzipFile(fileobj=stream)
 
 
 class _Collected:

@@ -11,6 +11,7 @@ import warnings
 import pytest
 
 from llmphases import Ended, Phase, retrieval, traced_llm_call
+from llmphases.capture import returned
 
 
 async def answer():
@@ -263,3 +264,13 @@ async def test_async_context_managers_work_above_and_below(calls):
             async with manager():
                 raise KeyError
     assert len(calls) == 4
+
+
+def test_what_is_known_of_a_class_is_not_taken_for_another_and_does_not_pile_up(calls):
+    """Classes that are gone leave their ids to others."""
+    for number in range(1500):
+        members = {"__iter__": iter, "__next__": next} if number % 2 else {}
+        kind = type("Made", (), members)
+        expected = "stream" if number % 2 else None
+        assert returned._read_on_as(kind()) == expected == returned._read_on_as(kind())
+    assert len(returned._ways) <= 1000

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections.abc import Coroutine, Generator
-from typing import Any
+from typing import Any, Final
 
 from llmphases.calls import Ended
 from llmphases.capture.contract import ChunkShape
@@ -17,6 +18,10 @@ from llmphases.capture.streams import is_stream, watched
 from llmphases.observers import never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.recorder import Description
+
+_MOST_KINDS: Final = 1000
+_ways: Final[dict[int, tuple[weakref.ref[type], str | None]]] = {}
+"""The answers of `_read_on_as`, by class. By its id, for hashing would run code of a metaclass."""
 
 
 def handed_out(call: CallRecorder, shape: ChunkShape | None, result: Any) -> Any:
@@ -40,6 +45,17 @@ def handed_out(call: CallRecorder, shape: ChunkShape | None, result: Any) -> Any
 def _read_on_as(result: Any) -> str | None:
     """By which way a result is still to come; None: it is all there."""
     kind = type(result)
+    known = _ways.get(id(kind))
+    if known is not None and known[0]() is kind:
+        return known[1]
+    way = _way_of(result, kind)
+    if len(_ways) >= _MOST_KINDS:
+        _ways.clear()
+    _ways[id(kind)] = weakref.ref(kind), way
+    return way
+
+
+def _way_of(result: Any, kind: type) -> str | None:
     if is_stream(result):
         return "stream"
     if kind is types.CoroutineType:

@@ -384,3 +384,34 @@ def test_an_interrupt_ends_the_child_and_goes_on(tmp_path):
     process.send_signal(signal.SIGINT)
     assert process.communicate(timeout=30)[0].split() == ["KeyboardInterrupt", "interrupted"]
     assert is_gone(int(note.read_text()))
+
+
+# --- other systems ------------------------------------------------------------------------------
+
+
+@RUNS
+async def test_without_pidfds_a_thread_waits_for_the_exit(run, calls, monkeypatch):
+    """As on macOS, on old kernels, and where no descriptors are left."""
+
+    def refuse(pid):
+        raise OSError("not here")
+
+    monkeypatch.setattr(os, "pidfd_open", refuse)
+    program = "out('a'); time.sleep(0.2); out('b'); sys.exit(3)"
+    result = await ran(run, tool(program))
+    assert (result.stdout, result.returncode) == ("ab", 3)
+    assert phases(result.call) == {"process_startup", "generation", "process_shutdown"}
+    assert result.process.cpu_ns > 0
+    with pytest.raises(subprocess.TimeoutExpired):
+        await ran(run, tool("time.sleep(60)"), timeout=0.3)
+
+
+@pytest.mark.slow
+def test_a_child_that_somebody_else_reaps_has_code_0_as_in_subprocess(calls):
+    """RC-073: where SIGCHLD is ignored, the system reaps."""
+    before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    try:
+        result = run_command(tool("out('a'); sys.exit(3)"))
+    finally:
+        signal.signal(signal.SIGCHLD, before)
+    assert (result.stdout, result.returncode) == ("a", 0)

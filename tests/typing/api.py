@@ -16,6 +16,7 @@ from llmphases import (
     Cost,
     Detail,
     Ended,
+    Instrumented,
     LlmCall,
     LlmJob,
     LlmphasesError,
@@ -30,6 +31,7 @@ from llmphases import (
     cache_lookup,
     call_of,
     current_call,
+    instrument,
     llm_call,
     llm_job,
     post_processing,
@@ -45,6 +47,7 @@ from llmphases import (
     traced_llm_call,
     traced_stream,
     transmission,
+    uninstrument,
 )
 
 
@@ -216,6 +219,15 @@ def commands() -> None:
     with stream_command(["llm"], text=False) as stream:
         assert_type(next(stream), bytes)
         assert_type(stream.returncode, int | None)
+
+
+def hooks() -> None:
+    done = instrument("subprocess", propagate=False)
+    assert_type(done, Instrumented)
+    assert_type(done.hooked, tuple[str, ...])
+    assert_type(done.skipped["subprocess"], str)
+    assert_type(instrument().hooked, tuple[str, ...])
+    uninstrument()
 
 
 async def async_commands() -> None:

@@ -10,6 +10,7 @@ import weakref
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from llmphases.calls import ProcessUse
 from llmphases.capture.children.arrivals import Arrivals
 from llmphases.capture.children.formats import STDOUT
 from llmphases.capture.children.observation import ChildObservation
@@ -153,12 +154,14 @@ class HookedChild:
         if not self._is_gone:
             self._look_at_exit()
         observation.exited(self._exit_ns, self._code)
-        wall_ns = None if self._exit_ns is None else self._exit_ns - self._spawned_ns
-        use = None
-        if self._watched is not None:
-            use = self._watched.reaped(self._rusage, exit_code=self._code, wall_ns=wall_ns)
-        observation.used(use)
+        observation.used(self._use())
         self._end()
+
+    def _use(self) -> ProcessUse:
+        wall_ns = None if self._exit_ns is None else self._exit_ns - self._spawned_ns
+        if self._watched is None:
+            return ProcessUse(exit_code=self._code, wall_ns=wall_ns)
+        return self._watched.reaped(self._rusage, exit_code=self._code, wall_ns=wall_ns)
 
     def _look_at_exit(self) -> None:
         """Nobody has waited for it so far; that is left to the program."""

@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from llmphases.otel.outbox import Outbox
 
 _SOON = 10.0
@@ -119,3 +121,81 @@ def test_each_worker_is_prepared_once():
     outbox.put(1)
     outbox.flush(_SOON)
     assert prepared == ["x"]
+
+
+def test_a_delivery_that_raises_loses_its_own_batch_only():
+    got: list[int] = []
+
+    def deliver(batch: list[int]) -> None:
+        if 1 in batch:
+            raise ValueError("no")
+        got.extend(batch)
+
+    outbox = _outbox(deliver)
+    for number in (1, 2):
+        outbox.put(number)
+        assert outbox.flush(_SOON)
+    assert got == [2]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize("by", ["put", "flush", "close"])
+def test_a_worker_that_has_died_is_replaced(by: str):
+    got: list[int] = []
+    dying = threading.Event()
+
+    def deliver(batch: list[int]) -> None:
+        if not dying.is_set():
+            dying.set()
+            raise SystemExit  # ends its thread, without a word
+        got.extend(batch)
+
+    outbox = _outbox(deliver, batch_size=1)
+    worker = outbox._worker
+    assert worker is not None
+    outbox.put(1)
+    worker.join(_SOON)
+    if by == "put":
+        outbox.put(2)
+    else:
+        outbox._queue.append(2)  # as if it had died just after that
+    if by == "close":
+        outbox.close()
+        assert outbox.wait(_SOON)
+    else:
+        assert outbox.flush(_SOON)
+    assert got == [2]
+
+
+def test_what_was_begun_before_a_fork_is_delivered_though_nothing_starts_after_it():
+    got: list[int] = []
+    outbox = _outbox(got.extend)
+    outbox.forget()
+    outbox.put(2)
+    assert outbox.flush(_SOON)
+    assert got == [2]
+
+
+def test_a_flush_ends_though_more_comes_in_than_goes_out():
+    """It waits for what was there when it was asked."""
+    delivered: list[int] = []
+
+    def deliver(batch: list[int]) -> None:
+        delivered.extend(batch)
+        for _ in range(2 * len(batch)):
+            outbox.put(1)
+
+    outbox = _outbox(deliver, capacity=10_000, batch_size=10)
+    outbox.put(0)
+    assert outbox.flush(_SOON)
+    assert delivered[0] == 0
+
+
+def test_closing_delivers_what_comes_in_while_the_last_round_begins():
+    got: list[int] = []
+    outbox = _outbox(got.extend, batch_size=2)
+    for number in range(5):
+        outbox.put(number)
+    outbox.close()
+    assert outbox.wait(_SOON)
+    assert got == list(range(5))

@@ -13,6 +13,8 @@ from contextlib import suppress
 from threading import Event, Lock, Thread
 from typing import Generic, TypeVar
 
+from llmphases.observers import never_raises
+
 T = TypeVar("T")
 
 
@@ -20,8 +22,8 @@ class Outbox(Generic[T]):
     """Hands items to `deliver` in batches, in a daemon thread.
 
     `deliver` is called with at most `batch_size` items every `delay_s` seconds, or as soon as a
-    batch is full; it must not raise. Beyond `capacity` waiting items the oldest are dropped, and
-    counted. `prepare` is called once in each worker.
+    batch is full; what it raises is logged once, and its batch is lost. Beyond `capacity` waiting
+    items the oldest are dropped, and counted. `prepare` is called once in each worker.
     """
 
     def __init__(
@@ -36,7 +38,7 @@ class Outbox(Generic[T]):
         self.capacity = capacity
         self.dropped = 0
         """How many items were dropped because too many were waiting."""
-        self._deliver = deliver
+        self._deliver = never_raises(deliver)
         self._prepare = prepare
         self._batch_size = batch_size
         self._delay_s = delay_s
@@ -49,20 +51,22 @@ class Outbox(Generic[T]):
         self._bell = Lock()
         self._bell.acquire()
         self._waiting: deque[Event] = deque()
-        self._is_closing = False
+        self.is_closing = False
+        """Whether it takes nothing more."""
         self._closed = Event()
         self._starting = Lock()
         self._worker: Thread | None = None
 
     def start(self) -> None:
-        """Start the worker if there is none: after a fork there is not."""
-        if self._worker is not None or self._is_closing:
+        """Start the worker if there is none: after a fork there is not, and it may have died."""
+        if self._worker is not None or self.is_closing:
             return
         if self._starting.acquire(blocking=False):  # else somebody else is just doing it
-            worker = Thread(target=self._work, name="llmphases-outbox", daemon=True)
-            with suppress(RuntimeError):  # the interpreter is on its way out
-                worker.start()
-                self._worker = worker
+            self._worker = Thread(target=self._work, name="llmphases-outbox", daemon=True)
+            try:
+                self._worker.start()
+            except RuntimeError:  # the interpreter is on its way out
+                self._worker = None
             self._starting.release()
 
     def forget(self) -> None:
@@ -72,9 +76,11 @@ class Outbox(Generic[T]):
 
     def put(self, item: T) -> None:
         """Leave an item; after `close` it is dropped."""
-        if self._is_closing:
+        if self.is_closing:
             self.dropped = next(self._drops)
             return
+        if self._worker is None:
+            self.start()
         queue = self._queue
         if len(queue) >= self.capacity:
             self.dropped = next(self._drops)
@@ -89,9 +95,11 @@ class Outbox(Generic[T]):
 
     def flush(self, timeout_s: float) -> bool:
         """Have everything delivered that was put before; whether that was done in time."""
+        if self._queue:
+            self.start()
         if self._worker is None:
             return not self._queue
-        if self._is_closing:
+        if self.is_closing:
             return self.wait(timeout_s)
         delivered = Event()
         self._waiting.append(delivered)
@@ -100,7 +108,9 @@ class Outbox(Generic[T]):
 
     def close(self) -> None:
         """Take nothing more and deliver the rest; does not wait for it."""
-        self._is_closing = True
+        if self._queue:
+            self.start()
+        self.is_closing = True
         if self._worker is None:
             self._closed.set()
         self._ring()
@@ -118,17 +128,28 @@ class Outbox(Generic[T]):
             self._bell.release()
 
     def _work(self) -> None:
-        self._prepare()
-        while not self._closed.is_set():
-            self._bell.acquire(timeout=self._delay_s)
-            is_last_round = self._is_closing
-            waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
-            while self._queue:
-                self._deliver(self._next_batch())
-            for delivered in waiting:
-                delivered.set()
-            if is_last_round:
-                self._closed.set()
+        try:
+            self._prepare()
+            while not self._closed.is_set():
+                self._bell.acquire(timeout=self._delay_s)
+                self._deliver_round()
+        finally:
+            self._worker = None
+
+    def _deliver_round(self) -> None:
+        is_last = self.is_closing
+        waiting = [self._waiting.popleft() for _ in range(len(self._waiting))]
+        # Not until the queue is empty: who puts in as fast as we take out would keep those waiting
+        # who asked for no more than was there. The last round takes what came in between as well.
+        left = len(self._queue)
+        while self._queue and (left > 0 or is_last):
+            batch = self._next_batch()
+            left -= len(batch)
+            self._deliver(batch)
+        for delivered in waiting:
+            delivered.set()
+        if is_last:
+            self._closed.set()
 
     def _next_batch(self) -> list[T]:
         batch: list[T] = []

@@ -37,14 +37,28 @@ def test_a_reason_is_in_words_of_ours(note: str, reason: str):
     assert "SECRET" not in reason_in([note])
 
 
-def test_only_the_first_trouble_is_told(caplog: pytest.LogCaptureFixture):
+def test_each_kind_of_trouble_is_told_once(caplog: pytest.LogCaptureFixture):
     complaints = Complaints()
     complaints.undelivered("traces", "http://h/v1/traces", "connection refused")
     complaints.undelivered("metrics", "http://h/v1/metrics", "connection refused")
     complaints.too_late("traces", "http://h", "no answer in time")
-    complaints.dropped(3, 10)
-    (record,) = caplog.records
-    assert "traces could not be delivered to http://h/v1/traces" in record.getMessage()
+    for count in (3, 4):
+        complaints.dropped(count, 10)
+    undelivered, dropped = [record.getMessage() for record in caplog.records]
+    assert "traces could not be delivered to http://h/v1/traces" in undelivered
+    assert "3 spans were dropped: more than 10 were waiting" in dropped
+
+
+def test_a_filter_of_the_program_that_raises_is_felt_by_nobody():
+    def refuse(record: logging.LogRecord) -> bool:
+        raise RuntimeError("no")
+
+    logger = logging.getLogger("llmphases")
+    logger.addFilter(refuse)
+    try:
+        Complaints().dropped(3, 10)
+    finally:
+        logger.removeFilter(refuse)
 
 
 def test_a_backend_without_metrics_is_told_how_to_be_spared_them(

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from llmphases.observers import never_raises
+
 logger = logging.getLogger("llmphases")
 
 _notes: ContextVar[list[str] | None] = ContextVar("llmphases-export-notes", default=None)
@@ -74,10 +76,10 @@ def reason_in(notes: Sequence[str]) -> str:
 
 
 class Complaints:
-    """Says one line, about the first trouble, whichever signal it is with."""
+    """Says one line about each kind of trouble, whichever signal it is with first."""
 
     def __init__(self) -> None:
-        self._is_said = False
+        self._said: set[str] = set()
 
     def undelivered(self, what: str, where: str, why: str) -> None:
         """Something did not arrive, while the program runs."""
@@ -85,22 +87,25 @@ class Complaints:
         if what == "metrics" and "HTTP 404" in why:
             hint = " (if it takes traces only, configure with metrics=False)"
         self._say(
+            "undelivered",
             f"{what} could not be delivered to {where}: {why}{hint}. The program goes on; this is "
-            "said once."
+            "said once.",
         )
 
     def too_late(self, what: str, where: str, why: str) -> None:
         """Something had not arrived when the program had to end."""
-        self._say(f"{what} could not be delivered to {where} before the program's end: {why}.")
+        text = f"{what} could not be delivered to {where} before the program's end: {why}."
+        self._say("undelivered", text)
 
     def dropped(self, count: int, capacity: int) -> None:
         """Spans were lost because more were waiting than there is room for."""
         self._say(
+            "dropped",
             f"{count} spans were dropped: more than {capacity} were waiting. "
-            "OTEL_BSP_MAX_QUEUE_SIZE makes room for more."
+            "OTEL_BSP_MAX_QUEUE_SIZE makes room for more.",
         )
 
-    def _say(self, text: str) -> None:
-        if not self._is_said:
-            self._is_said = True
-            logger.warning("llmphases: %s", text)
+    def _say(self, kind: str, text: str) -> None:
+        if kind not in self._said:
+            self._said.add(kind)
+            never_raises(logger.warning)("llmphases: %s", text)

@@ -10,6 +10,7 @@ import pytest
 from architecture.source_tree import imported, is_within, modules
 
 KNOWS_THE_SDK = {
+    "otel/span_queue.py": "is given finished spans by the SDK",
     "otel/pipeline.py": "makes the providers for programs that have none",
     "otel/exporters.py": "makes the exporters, each imported when it is first wanted",
     "otel/metric_reader.py": "makes what reads the metrics",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
+import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,8 @@ from otel.programs import closed_port, finish, run, silent_port, start
 
 pytestmark = pytest.mark.slow
 
-_MOST_S = 3.0
-"""The promise is about 1 s; the exporters alone take 8 to 11."""
+_MOST_S = 1.8
+"""The promise is about 1 s, and twice that was once the bug; the exporters alone take 8 to 11."""
 
 
 @pytest.fixture
@@ -170,6 +171,26 @@ def test_sigterm_flushes_open_calls_and_still_kills(receiver: OtlpReceiver, tmp_
     assert names.CALL_DURATION.name in {point.name for point in receiver.points}
 
 
+def test_sigterm_delivers_what_is_finished_though_the_open_call_is_locked(
+    receiver: OtlpReceiver, tmp_path: Path
+):
+    """The interrupted thread may hold whatever is needed to end its call."""
+    body = """
+    locked = threading.Lock()
+    locked.acquire()
+    configure(before_exit=locked.acquire, exit_deadline_s=2)
+    traced("finished")
+    """
+    process = start(
+        textwrap.dedent(body) + _WAIT, tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url}
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert finish(process).status == -signal.SIGTERM
+    assert [span.name for span in receiver.spans] == ["finished"]
+
+
 def test_sigterm_with_a_dead_backend_kills_all_the_same(tmp_path: Path):
     """RC-080, RC-083"""
     with silent_port() as port:
@@ -269,7 +290,7 @@ def test_spans_beyond_the_queues_room_are_counted_and_told_once(tmp_path: Path):
                 "OTEL_BSP_MAX_EXPORT_BATCH_SIZE": "10",
             },
         )
-    assert len(ended.complaints) == 1
+    assert ["dropped" in line for line in ended.complaints] == [False, True]
 
 
 _POOL = """

@@ -95,12 +95,6 @@ def test_impossible_settings_are_loud_and_leave_nothing_behind(settings: dict[st
     assert in_force() is None
 
 
-def test_a_nonsense_variable_is_loud(monkeypatch: pytest.MonkeyPatch, own: TracerProvider):
-    monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "many")
-    with pytest.raises(ConfigurationError, match="OTEL_BSP_MAX_QUEUE_SIZE='many'"):
-        configure(endpoint="http://127.0.0.1:9", tracer_provider=own, say=_quiet)
-
-
 def test_a_disabled_sdk_sets_up_nothing(monkeypatch: pytest.MonkeyPatch):
     """RC-085"""
     monkeypatch.setenv("OTEL_SDK_DISABLED", "true")

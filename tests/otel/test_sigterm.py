@@ -75,3 +75,20 @@ def test_a_signal_that_a_sleeping_worker_would_miss_reaches_it():
         os.read(os.pipe()[0], 1)
         os._exit(1)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+
+
+def test_a_signal_while_the_process_leaves_anyway_lets_it_leave_and_counts_afterwards():
+    """The handler would wait for what it has interrupted itself."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        one = Sigterm(lambda: os._exit(1), 60)
+        one.watch()
+        with one.held_back():
+            os.kill(os.getpid(), signal.SIGTERM)
+            os.write(writing, b"left")
+        os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
+    assert os.read(reading, 10) == b"left"
+    os.close(reading)
+    os.close(writing)

@@ -53,7 +53,12 @@ class Doors:
         self.sigterm.forget()
 
     def _leave_at_exit(self) -> None:
-        self._leaver.leave(at_exit=True)
+        with self.sigterm.held_back():
+            self._leaver.leave(at_exit=True)
+
+    def _leave_as_worker(self) -> None:
+        with self.sigterm.held_back():
+            self._leave_at_once()
 
     def _leave_at_once(self) -> None:
         if self in _watched:
@@ -79,7 +84,7 @@ class Doors:
 
     def _leave_with_worker(self) -> None:
         util = sys.modules["multiprocessing.util"]
-        util.Finalize(None, self._leave_at_once, exitpriority=_AFTER_ALL_OTHERS)
+        util.Finalize(None, self._leave_as_worker, exitpriority=_AFTER_ALL_OTHERS)
         self.sigterm.insist()
 
 

@@ -5,19 +5,14 @@ This is where providers, readers and exporters of the OpenTelemetry SDK are buil
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
-from opentelemetry import context as otel_context
 from opentelemetry import metrics, trace
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
-from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
-from llmphases.clock import SystemClock
-from llmphases.errors import ConfigurationError
 from llmphases.observers import never_raises
 from llmphases.otel.complaints import Complaints
 from llmphases.otel.delivery import Delivery
@@ -25,35 +20,8 @@ from llmphases.otel.destinations import Asked, Destination, Plan, Signal
 from llmphases.otel.exporters import make_exporter
 from llmphases.otel.leaving import Doors
 from llmphases.otel.outbox import Outbox
-
-_CAPACITY = 65_536
-"""Room for 10,000 calls with five phases each that end within one second. The SDK's own 2,048
-lose most of them, and it says so to nobody."""
-_BATCH_SIZE = 512
-_DELAY_MS = 5000
-
-
-class OutboxProcessor(SpanProcessor):
-    """Puts finished spans in an outbox; never blocks, unless asked to flush."""
-
-    def __init__(self, outbox: Outbox[ReadableSpan], patience_s: float) -> None:
-        self.outbox = outbox
-        self._patience_s = patience_s
-
-    def on_start(self, span: Any, parent_context: Any = None) -> None:
-        self.outbox.start()
-
-    def on_end(self, span: ReadableSpan) -> None:
-        context = span.context
-        if context is not None and context.trace_flags.sampled:
-            self.outbox.put(span)
-
-    def shutdown(self) -> None:
-        self.outbox.close()
-        self.outbox.wait(self._patience_s)
-
-    def force_flush(self, timeout_millis: int = 30000) -> bool:
-        return self.outbox.flush(timeout_millis / 1000)
+from llmphases.otel.span_queue import OutboxProcessor, make_outbox
+from llmphases.otel.waiting import Deadline, Running, force_flush_of
 
 
 class Pipeline:
@@ -101,15 +69,7 @@ class Pipeline:
 
     def _processor(self, to: Destination) -> OutboxProcessor:
         delivery = self._delivery("traces", to)
-        capacity = _whole_number("OTEL_BSP_MAX_QUEUE_SIZE", _CAPACITY)
-        batch_size = _whole_number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", _BATCH_SIZE)
-        outbox = Outbox[ReadableSpan](
-            delivery.export,
-            capacity=capacity,
-            batch_size=min(batch_size, capacity),
-            delay_s=_whole_number("OTEL_BSP_SCHEDULE_DELAY", _DELAY_MS) / 1000,
-            prepare=_suppress_instrumentation,
-        )
+        outbox = make_outbox(delivery.export)
         self._spans.append((outbox, delivery))
         return OutboxProcessor(outbox, self._asked.exit_deadline_s)
 
@@ -132,13 +92,17 @@ class Pipeline:
     # --- handing over -----------------------------------------------------------------------
     def flush(self, timeout_s: float) -> bool:
         """Hand over what is finished; whether all of it arrived in time."""
-        deadline = _Deadline(timeout_s)
+        deadline = Deadline(timeout_s)
         before = self._failures()
-        readers = [_in_thread(reader.force_flush) for reader, _ in self._metrics]
-        own = [_in_thread(own.force_flush) for own in (self._own_tracers, self._own_meters) if own]
+        running = [Running(reader.force_flush) for reader, _ in self._metrics]
+        running += self._flush_own()
         in_time = [outbox.flush(deadline.left_s()) for outbox, _ in self._spans]
-        in_time += [done.wait(deadline.left_s()) for done in (*readers, *own)]
+        in_time += [one.has_worked(deadline.left_s()) for one in running]
         return all(in_time) and self._failures() == before
+
+    def _flush_own(self) -> list[Running]:
+        ways = map(force_flush_of, (self._own_tracers, self._own_meters))
+        return [Running(way) for way in ways if way is not None]
 
     def hand_over(self) -> None:
         """Send what is finished soon, without waiting for it, and spans only.
@@ -158,21 +122,30 @@ class Pipeline:
         if not self._leaving.acquire(blocking=False):
             self._has_left.wait(self._asked.exit_deadline_s)
             return
-        deadline = _Deadline(self._asked.exit_deadline_s)
-        self._before_exit()
+        deadline = Deadline(self._asked.exit_deadline_s)
+        self._end_what_is_open(deadline, at_exit=at_exit)
         for outbox, _ in self._spans:
             outbox.close()
-        own = () if at_exit else (self._own_tracers, self._own_meters)
-        flushing = [_in_thread(provider.force_flush) for provider in own if provider]
+        flushing = [] if at_exit else self._flush_own()
         for reader, _ in self._metrics:
             reader.shutdown(timeout_millis=max(1.0, deadline.left_s() * 1000))
         late = [to for outbox, to in self._spans if not outbox.wait(deadline.left_s())]
         late += [delivery for _, delivery in self._metrics if delivery.is_busy]
-        for done in flushing:
-            done.wait(deadline.left_s())
+        for one in flushing:
+            one.has_worked(deadline.left_s())
         self._complain(late)
         self._close()
         self._has_left.set()
+
+    def _end_what_is_open(self, deadline: Deadline, *, at_exit: bool) -> None:
+        """Where a signal has interrupted the program, that may hold the locks of a call for good.
+
+        What is finished has to arrive all the same: half of the time is kept for that.
+        """
+        if at_exit:
+            self._before_exit()
+        else:
+            Running(self._before_exit, is_traced=True).has_worked(deadline.left_s() / 2)
 
     def _complain(self, late: list[Delivery]) -> None:
         if late:
@@ -206,42 +179,3 @@ class Pipeline:
         """Leave now, and do not watch the end any more."""
         self._doors.forget()
         self.leave(at_exit=False)
-
-
-class _Deadline:
-    """A moment from now on."""
-
-    def __init__(self, seconds: float) -> None:
-        self._end_ns = SystemClock.now() + int(seconds * 1e9)
-
-    def left_s(self) -> float:
-        return max(0.0, (self._end_ns - SystemClock.now()) / 1e9)
-
-
-def _in_thread(function: Callable[[], object]) -> threading.Event:
-    """Run what may block for longer than anyone waits; the event tells when it is done."""
-    done = threading.Event()
-
-    def run() -> None:
-        _suppress_instrumentation()
-        never_raises(function)()
-        done.set()
-
-    with suppress(RuntimeError):  # no threads any more, the interpreter ends
-        threading.Thread(target=run, name="llmphases-flush", daemon=True).start()
-    return done
-
-
-def _suppress_instrumentation() -> None:
-    """In this thread: the requests that exporters make are nobody's LLM calls."""
-    key = getattr(otel_context, "_SUPPRESS_INSTRUMENTATION_KEY", "suppress_instrumentation")
-    otel_context.attach(otel_context.set_value(key, value=True))
-
-
-def _whole_number(variable: str, default: int) -> int:
-    text = os.environ.get(variable, "").strip()
-    if not text:
-        return default
-    if not text.isdecimal() or int(text) == 0:
-        raise ConfigurationError(f"{variable}={text!r} is no whole number above 0")
-    return int(text)

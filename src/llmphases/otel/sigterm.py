@@ -6,8 +6,8 @@ import _thread
 import os
 import signal
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 _GRACE_S = 0.2
@@ -25,6 +25,7 @@ class Sigterm:
         self._leave = leave
         self._deadline_s = deadline_s
         self._is_dying = threading.Event()
+        self._is_leaving = False
         self._mask = threading.local()
 
     def watch(self) -> bool:
@@ -48,6 +49,8 @@ class Sigterm:
         if self._is_dying.is_set():
             return
         self._is_dying.set()
+        if self._is_leaving:  # what it has interrupted is just that: wait for it, not it for us
+            return
         done = _thread.allocate_lock()
         done.acquire()
 
@@ -60,8 +63,18 @@ class Sigterm:
         with suppress(RuntimeError):  # no threads any more: it is leaving already
             _thread.start_new_thread(leave, ())
             done.acquire(timeout=self._deadline_s + _GRACE_S)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
+        _die()
+
+    @contextmanager
+    def held_back(self) -> Iterator[None]:
+        """While the main thread leaves anyway: a signal does not interrupt it, but counts then."""
+        self._is_leaving = True
+        try:
+            yield
+        finally:
+            self._is_leaving = False
+        if self._is_dying.is_set():
+            _die()
 
     # --- forks ------------------------------------------------------------------------------
     def before_fork(self) -> None:
@@ -108,6 +121,11 @@ class Sigterm:
             pass
         while not self._is_dying.wait(_KICK_EVERY_S):
             signal.pthread_kill(main_thread, signal.SIGTERM)
+
+
+def _die() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _is_free() -> bool:

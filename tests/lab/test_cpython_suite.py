@@ -23,6 +23,7 @@ def run(python, how, folder):
     if "No module named 'test." in done.stderr:
         pytest.skip(f"{python} came without its own tests")
     assert done.returncode == 0, done.stderr[-2000:]
+    assert "llmphases: a fault" not in done.stderr, done.stderr
     return json.loads(done.stdout)
 
 

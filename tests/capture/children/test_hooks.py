@@ -117,6 +117,16 @@ def test_a_child_that_cannot_be_started_fails_as_ever(calls):
     assert not hooks._children
 
 
+def test_what_is_no_process_is_let_be(calls, caplog, monkeypatch):
+    monkeypatch.setattr(subprocess.Popen, "_execute_child", lambda *args, **kwargs: None)
+    with llm_call("ask"):
+        popen = subprocess.Popen(["anything"])
+    assert popen.pid is None
+    assert caplog.messages == []
+    assert not hooks._children
+    popen.returncode = 0
+
+
 def test_two_hundred_children_at_once(calls):
     with llm_call("ask"):
         started = [

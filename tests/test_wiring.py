@@ -150,3 +150,45 @@ def test_the_log_has_one_logger_and_respects_its_level(caplog: pytest.LogCapture
     finally:
         current.wire(before)
     assert [record.message.split(":")[0] for record in caplog.records] == ["said"]
+
+
+def test_flush_without_configure_asks_the_programs_own_providers() -> None:
+    code = """
+import llmphases
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+kept = InMemorySpanExporter()
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(kept))
+trace.set_tracer_provider(provider)
+with llmphases.llm_call("asked"):
+    pass
+print(llmphases.flush(), [span.name for span in kept.get_finished_spans()])
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.strip() == "True ['asked']"
+
+
+def test_a_provider_that_takes_no_exporter_is_no_silent_loss() -> None:
+    code = """
+import llmphases
+from opentelemetry import trace
+
+class Own(trace.TracerProvider):
+    def get_tracer(self, *about, **more):
+        return trace.NoOpTracer()
+
+trace.set_tracer_provider(Own())
+llmphases.configure(file="kept.jsonl")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 1
+    assert "ConfigurationError" in done.stderr
+    assert "tracer_provider=" in done.stderr

@@ -13,7 +13,7 @@ from opentelemetry import context as otel_context
 from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.exporter.otlp.proto.common.trace_encoder import encode_spans
-from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace import ReadableSpan, SpanProcessor, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
@@ -281,3 +281,18 @@ def test_a_batch_of_default_spans_stays_far_below_a_receivers_limit(lab: Lab):
     batch = [lab.spans["place_boxes"]] * 512
     assert encode_spans(batch).ByteSize() < 4 * 1024 * 1024
     assert json.loads(batch[0].to_json())
+
+
+def test_a_processor_that_raises_once_ends_no_tracing(lab: Lab, caplog: pytest.LogCaptureFixture):
+    class Raising(SpanProcessor):
+        def on_end(self, span: ReadableSpan) -> None:
+            if span.name == "second":
+                raise OSError("disk full")
+
+    lab.provider.add_span_processor(Raising())
+    for name in ("first", "second", "third"):
+        call = open_call(name)
+        lab.observer.call_started(call)
+        lab.end(call)
+    assert set(lab.spans) == {"first", "second", "third"}
+    assert len(caplog.records) == 1

@@ -10,6 +10,7 @@ from opentelemetry.metrics import Histogram, Meter
 from opentelemetry.trace import Span, set_span_in_context
 
 from llmphases import conventions as names
+from llmphases.observers import OpenSpan
 
 Labels = dict[str, str | bool]
 R = TypeVar("R")
@@ -42,6 +43,7 @@ def add_known(labels: Labels, known: Mapping[str, str | None]) -> None:
             labels[key] = value
 
 
-def exemplar_context(span: Any) -> Context | None:
-    """So that an exemplar links to our span, which is not current any more."""
-    return set_span_in_context(span, Context()) if isinstance(span, Span) else None
+def exemplar_context(what: OpenSpan) -> Context | None:
+    """So that an exemplar links to our span, which is not current any more, and baggage counts."""
+    span = what.state
+    return set_span_in_context(span, what.base or Context()) if isinstance(span, Span) else None

@@ -99,7 +99,7 @@ class MetricsObserver(Observer):
             return
         self._active.add(-1, _job_labels(call))
         labels = self._labels_of(record)
-        context = exemplar_context(call.state)
+        context = exemplar_context(call)
         self._record_phases(record, labels, context)
         self._record_call(record, labels.base, context)
         self._count_retries(call, labels.base, context)
@@ -120,7 +120,7 @@ class MetricsObserver(Observer):
         labels = NO_LABELS
         if isinstance(executable, str):
             labels = {names.PROCESS_EXECUTABLE_NAME: executable}
-        context = exemplar_context(phase.state)
+        context = exemplar_context(phase)
         memory, cpu_s = said.get(names.PROCESS_MEMORY_PEAK), said.get(names.PROCESS_CPU_TIME)
         if isinstance(memory, int):
             self._memory.record(memory, labels, context)
@@ -139,7 +139,7 @@ class MetricsObserver(Observer):
             names.COST: phase.cost.value,
             names.JOB_NAME: job.name,
         }
-        context = exemplar_context(phase.state)
+        context = exemplar_context(phase)
         self._phase.record(seconds(phase.end_ns - phase.start_ns), labels, context)
 
     def _labels_of(self, record: Call) -> _LabelsOfCall:

@@ -13,6 +13,7 @@ from opentelemetry import metrics, trace
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
+from llmphases.errors import ConfigurationError
 from llmphases.observers import never_raises
 from llmphases.otel.complaints import Complaints
 from llmphases.otel.delivery import Delivery
@@ -64,6 +65,7 @@ class Pipeline:
         if self._own_tracers is None:
             self._tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
             trace.set_tracer_provider(self._tracers)
+            _insist("tracer", trace.get_tracer_provider(), self._tracers)
         for processor in processors:
             self._tracers.add_span_processor(processor)
 
@@ -80,6 +82,7 @@ class Pipeline:
         self._metrics = [(make_reader(delivery), delivery) for delivery in deliveries]
         self._meters = make_provider([reader for reader, _ in self._metrics], resource)
         metrics.set_meter_provider(self._meters)
+        _insist("meter", metrics.get_meter_provider(), self._meters)
 
     def _delivery(self, signal: Signal, to: Destination) -> Delivery:
         return Delivery(
@@ -179,3 +182,13 @@ class Pipeline:
         """Leave now, and do not watch the end any more."""
         self._doors.forget()
         self.leave(at_exit=False)
+
+
+def _insist(kind: str, in_force: object, ours: object) -> None:
+    """OpenTelemetry lets nobody replace a global provider: what we send would go nowhere."""
+    if in_force is not ours:
+        raise ConfigurationError(
+            f"the program has set {type(in_force).__qualname__} as global {kind} provider, which "
+            f"is none of the OpenTelemetry SDK's and takes no exporter of ours; call "
+            f"llmphases.configure() before it is set, or give {kind}_provider=..."
+        )

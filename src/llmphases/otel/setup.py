@@ -21,6 +21,7 @@ from opentelemetry import metrics, trace
 from llmphases.errors import ConfigurationError
 from llmphases.otel.destinations import Asked, Destination, Plan, plan
 from llmphases.otel.pipeline import Pipeline
+from llmphases.otel.waiting import Deadline, Running, force_flush_of
 
 _LONGEST_DEADLINE_S = 3600
 
@@ -97,10 +98,16 @@ def configure(
 def flush(*, timeout_s: float = 5.0) -> bool:
     """Hand over everything that is finished; whether all of it arrived within `timeout_s`.
 
-    True where nothing is configured.
+    Without `configure` the providers that the program has set are asked.
     """
-    pipeline = _in_force[0].pipeline if _in_force else None
-    return pipeline is None or pipeline.flush(timeout_s)
+    if _in_force:
+        pipeline = _in_force[0].pipeline
+        return pipeline is None or pipeline.flush(timeout_s)
+    deadline = Deadline(timeout_s)
+    flushes = map(force_flush_of, (trace.get_tracer_provider(), metrics.get_meter_provider()))
+    running = [Running(flush) for flush in flushes if flush is not None]
+    worked = [one.has_worked(deadline.left_s()) for one in running]
+    return all(worked)
 
 
 def hand_over() -> None:

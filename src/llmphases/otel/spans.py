@@ -22,7 +22,7 @@ from opentelemetry.trace import (
 from llmphases import __version__
 from llmphases.calls import Call
 from llmphases.conventions import COST, ERROR_TYPE, PHASE, REQUEST_INDEX, SCOPE
-from llmphases.observers import Observer, OpenCall, OpenJob, OpenPhase, OpenSpan
+from llmphases.observers import Observer, OpenCall, OpenJob, OpenPhase, OpenSpan, never_raises
 from llmphases.otel.attributes import (
     Attributes,
     call_attributes,
@@ -101,15 +101,16 @@ class SpanObserver(Observer):
         _end(phase)
 
     def _draw(self, phase: OpenPhase, *, live: bool) -> None:
-        owner = phase.parent or phase.call
-        if owner is None and is_suppressed(phase.base):
+        if is_suppressed(phase.base):
             return
+        owner = phase.parent or phase.call
         if owner is not None and not _is_recorded(owner.state):
             phase.state = owner.state  # not sampled, or suppressed: so is what is inside
             return
         context = _context_of(phase, live=live)
         phase.state = self._start(phase, phase.name, context, phase_attributes(phase))
 
+    @never_raises  # a span processor of the program may; one fault is no end of all tracing
     def _start(
         self,
         what: OpenSpan,
@@ -167,6 +168,7 @@ def _fail(phase: OpenPhase) -> None:
         phase.state.set_status(_FAILED)
 
 
+@never_raises  # as `_start`
 def _end(what: OpenSpan) -> None:
     end_us = what.drawn_end_us
     if end_us is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from opentelemetry import baggage
+from opentelemetry.context import Context
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.trace import get_current_span
 
 from llmphases import conventions as names
+from llmphases.observers import OpenCall
 from llmphases.otel.instruments import add_known, exemplar_context, histogram, other
 
 
@@ -47,7 +50,11 @@ def test_labels_are_those_whose_values_are_known():
     assert labels == {"a": "b", "d": "e"}
 
 
-def test_an_exemplar_is_linked_to_the_span_that_is_given_and_to_no_other():
-    span = TracerProvider(shutdown_on_exit=False).get_tracer("t").start_span("call")
-    assert get_current_span(exemplar_context(span)) is span
-    assert exemplar_context(None) is None
+def test_an_exemplar_is_linked_to_the_span_of_what_is_measured_and_baggage_counts():
+    call = OpenCall("call", 0, 0, 0)
+    assert exemplar_context(call) is None
+    call.base = baggage.set_baggage("tenant", "blue", Context())
+    call.state = TracerProvider(shutdown_on_exit=False).get_tracer("t").start_span("call")
+    context = exemplar_context(call)
+    assert get_current_span(context) is call.state
+    assert baggage.get_baggage("tenant", context) == "blue"

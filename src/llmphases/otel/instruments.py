@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from opentelemetry.context import Context
 from opentelemetry.metrics import Histogram, Meter

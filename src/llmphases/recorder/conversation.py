@@ -267,6 +267,13 @@ class Conversation:
             if track.read is not None:
                 track.refresh(at_ns)
 
+    def let_go(self) -> None:
+        """The call is over, and all of this is in its record."""
+        self.requests.clear()
+        self.tracks.clear()
+        self._newest.clear()
+        self._of_track.clear()
+
     def interrupted_by(self, track: StreamTrack, start_ns: int, end_ns: int) -> OpenPhase | None:
         """The phase inside which a stall of this stream lies; None: outside of all."""
         for request in self.requests:

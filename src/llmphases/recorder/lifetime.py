@@ -65,7 +65,7 @@ class CallLifetime(OpenCall):
         self.nested = outer is not None
         self.parent = parent  # the span of ours that it is drawn under
         self.context: object = None
-        """The context value in which the body of the call runs."""
+        """The context value in which the body of the call runs; once it is over, that outside."""
         self.facts = Facts(what.provider, what.model)
         self.timeline = Timeline(self, observers)
         self.conversation = Conversation(at_ns, self.timeline, self.facts)
@@ -122,6 +122,7 @@ class CallLifetime(OpenCall):
             record = close_call(self, at_ns, ended, error_type)
             self.record = record
             self.nesting.leave(at_ns)
+            self._let_go()
         self._observers.call_ended(self, record)
         return record
 
@@ -145,6 +146,12 @@ class CallLifetime(OpenCall):
         """It was done already."""
         if self._endings is not None:
             self._endings.discard(act)
+
+    def _let_go(self) -> None:
+        """Cut what leads back here: else only the garbage collector could free a call."""
+        self.context = self.base
+        self.conversation.let_go()
+        self.timeline.let_go()
 
     # --- blocks ----------------------------------------------------------------------------
 

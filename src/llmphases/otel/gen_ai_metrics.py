@@ -103,7 +103,7 @@ class _Requests:
         counts = (usage.input_tokens, usage.output_tokens)
         for (tokens, more), count in zip((self._input, self._output), counts, strict=True):
             if tokens is not None and count is not None:
-                tokens.record(count, {**labels, **more}, context)
+                tokens.record(count, {**labels, **more} if more else labels, context)
 
 
 def _asked(call: OpenCall, record: Call) -> Iterable[Asked]:

@@ -34,6 +34,8 @@ class _LabelsOfCall:
     """The label sets of calls with equal name, provider and model: made once, not per call."""
 
     base: Labels
+    call: Labels
+    """For what is counted apart in calls that run inside others."""
     by_phase: dict[Phase, Labels] = field(default_factory=dict)
 
     def phase(self, phase: Phase) -> Labels:
@@ -68,7 +70,7 @@ class MetricsObserver(Observer):
         self._chunks = other(meter.create_gauge, names.JOB_CHUNKS_GAUGE)
         self._waves = other(meter.create_gauge, names.JOB_WAVES_GAUGE)
         self._gen_ai = OldGenAiMetrics(meter) if old_names else GenAiMetrics(meter)
-        self._labels: dict[tuple[str, str | None, str | None], _LabelsOfCall] = {}
+        self._labels: dict[tuple[str, str | None, str | None, bool], _LabelsOfCall] = {}
 
     def job_started(self, job: OpenJob) -> None:
         if job.workers is not None and not is_suppressed(job.base):
@@ -101,7 +103,7 @@ class MetricsObserver(Observer):
         labels = self._labels_of(record)
         context = exemplar_context(call)
         self._record_phases(record, labels, context)
-        self._record_call(record, labels.base, context)
+        self._record_call(record, labels.call, context)
         self._count_retries(call, labels.base, context)
         self._count(record, labels.base, context)
         if record.requests or record.usage:
@@ -143,7 +145,7 @@ class MetricsObserver(Observer):
         self._phase.record(seconds(phase.end_ns - phase.start_ns), labels, context)
 
     def _labels_of(self, record: Call) -> _LabelsOfCall:
-        key = (record.name, record.provider, record.request_model)
+        key = (record.name, record.provider, record.request_model, record.nested)
         labels = self._labels.get(key)
         if labels is None:
             if len(self._labels) >= _MOST_SERIES:
@@ -153,7 +155,8 @@ class MetricsObserver(Observer):
                 base,
                 {names.PROVIDER_NAME: record.provider, names.REQUEST_MODEL: record.request_model},
             )
-            labels = self._labels[key] = _LabelsOfCall(base)
+            labels = _LabelsOfCall(base, {**base, names.CALL_NESTED: record.nested})
+            self._labels[key] = labels
         return labels
 
     def _record_phases(self, record: Call, labels: _LabelsOfCall, context: Any) -> None:
@@ -161,8 +164,7 @@ class MetricsObserver(Observer):
             if nanoseconds or not record.exclusive_ns.get(phase):
                 self._phase.record(seconds(nanoseconds), labels.phase(phase), context)
 
-    def _record_call(self, record: Call, base: Labels, context: Any) -> None:
-        labels: Labels = {**base, names.CALL_NESTED: record.nested}
+    def _record_call(self, record: Call, labels: Labels, context: Any) -> None:
         if record.first_token_ns is not None:
             self._first_token.record(seconds(record.first_token_ns), labels, context)
         share = fixed_share(costs_of(record))

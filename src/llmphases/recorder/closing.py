@@ -8,12 +8,12 @@ from llmphases.calls import Call, Ended, Stretch
 from llmphases.conventions import OTHER_ERROR
 from llmphases.observers import Asked
 from llmphases.phases import Cost
-from llmphases.records import assembler
 from llmphases.recorder.conversation import Conversation
 from llmphases.recorder.ledger import Piece, in_order, sweep
 from llmphases.recorder.requests import Request
 from llmphases.recorder.streams import ANSWER, REASONING, StreamTrack
 from llmphases.recorder.timeline import detail_of
+from llmphases.records import assembler
 
 if TYPE_CHECKING:
     from llmphases.recorder.lifetime import CallLifetime
@@ -27,6 +27,7 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
     start_ns, conversation, timeline = call.start_ns, call.conversation, call.timeline
     if conversation.tracks:
         _draw_stalls(call)
+    timeline.pieces.sort(key=in_order)
     inner = call.nesting.inner(at_ns)
     sums = sweep(start_ns, at_ns, timeline.pieces, inner, conversation.tracks)
     call.drawn_end_us = _drawn_end(call, call.wall(at_ns))
@@ -44,7 +45,7 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
         unattributed_ns=sums.unattributed_ns,
         unattributed_cost=Cost.FIXED if call.nesting.is_seen() else Cost.UNSPLIT,
         stretches=_stretches(timeline.pieces, start_ns, at_ns),
-        stalls=_stretches(timeline.stalls, start_ns, at_ns),
+        stalls=_stretches(timeline.stalls, start_ns, at_ns) if timeline.stalls else (),
         details=tuple(detail_of(phase, start_ns, at_ns) for phase in timeline.details()),
         operation=call.operation,
         provider=facts.provider,
@@ -91,7 +92,8 @@ def _drawn_end(call: CallLifetime, wall_ns: int) -> int:
 
 
 def _stretches(pieces: list[Piece], start_ns: int, end_ns: int) -> tuple[Stretch, ...]:
-    return tuple(
+    """What of the pieces, which come in order, lies in the window; counted from its start."""
+    stretches = [
         _stretch(
             phase=p.phase,
             start_ns=max(p.start_ns, start_ns) - start_ns,
@@ -100,9 +102,10 @@ def _stretches(pieces: list[Piece], start_ns: int, end_ns: int) -> tuple[Stretch
             origin=p.origin,
             drawn=p.drawn,
         )
-        for p in sorted(pieces, key=in_order)
+        for p in pieces
         if p.start_ns <= end_ns and p.end_ns >= start_ns
-    )
+    ]
+    return tuple(stretches)
 
 
 def _chunks(tracks: list[StreamTrack]) -> int | None:

@@ -71,11 +71,14 @@ def sweep(
 ) -> Sums:
     """Give every instant of the window to the phase that was opened last among those open.
 
+    `pieces` come in the order in which they opened, those of `inner` in any.
+
     A stall of a stream's consumer takes time only from that stream's own phases, or from time
     that no phase covers.
     """
-    every = [*pieces, *(piece for one in inner for piece in one.pieces)] if inner else list(pieces)
-    every.sort(key=in_order)
+    every = pieces
+    if inner:
+        every = sorted([*pieces, *(p for one in inner for p in one.pieces)], key=in_order)
     exclusive = {p.phase: 0 for p in every if p.start_ns <= end_ns and p.end_ns >= start_ns}
     if not inner and not tracks:
         return _plain_sums(exclusive, start_ns, end_ns, every)

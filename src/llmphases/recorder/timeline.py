@@ -79,7 +79,7 @@ class Timeline:
         """
         if phase.end_ns is not None:
             return
-        if kind is not None:
+        if kind is not None and kind is not phase.phase:
             phase.phase, phase.name = kind, kind.value
         end_ns = phase.end_ns = max(at_ns, phase.start_ns)
         phase.drawn_end_us = self._drawn_end(phase, end_ns)

@@ -11,7 +11,7 @@ from llmphases.phases import Cost
 from llmphases.recorder.conversation import Conversation
 from llmphases.recorder.ledger import Piece, in_order, sweep
 from llmphases.recorder.requests import Request
-from llmphases.recorder.streams import ANSWER, REASONING, StreamTrack
+from llmphases.recorder.streams import ANSWER, REASONING, StreamTrack, long_stalls
 from llmphases.recorder.timeline import detail_of
 from llmphases.records import assembler
 
@@ -79,7 +79,7 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
 
 def _draw_stalls(call: CallLifetime) -> None:
     """The longest waits for a consumer become spans at their true place."""
-    for since_ns, length_ns, track in call.conversation.long_stalls():
+    for since_ns, length_ns, track in long_stalls(call.conversation.tracks):
         interrupted = call.conversation.interrupted_by(track, since_ns, since_ns + length_ns)
         call.timeline.write_stall(since_ns, length_ns, interrupted)
 

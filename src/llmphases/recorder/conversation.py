@@ -12,7 +12,7 @@ from llmphases.phases import Cost, Origin, Phase
 from llmphases.recorder.facts import Facts
 from llmphases.recorder.reported import ReportedTimes, fits, generation_start
 from llmphases.recorder.requests import Request
-from llmphases.recorder.streams import KEPT_STALLS, NEW_REQUEST, StreamTrack
+from llmphases.recorder.streams import NEW_REQUEST, StreamTrack
 from llmphases.recorder.timeline import Timeline, next_sequence
 
 
@@ -285,22 +285,3 @@ class Conversation:
                 if phase.start_ns <= start_ns and end_ns <= phase.end_ns:
                     return phase
         return None
-
-    def long_stalls(self) -> list[tuple[int, int, StreamTrack]]:
-        """The longest stalls in order: since when, how long, of which stream.
-
-        While the consumer of the function holds it, the stream that the function reads is held as
-        well: that is shown once.
-        """
-        own: list[tuple[int, int, StreamTrack]] = []
-        read: list[tuple[int, int, StreamTrack]] = []
-        for track in self.tracks:
-            into = own if track.own else read
-            into += [(since, length, track) for length, since in track.longest]
-        kept = read + [
-            (since, length, track)
-            for since, length, track in own
-            if not any(a <= since and since + length <= a + long for a, long, _ in read)
-        ]
-        kept.sort(key=lambda stall: stall[1], reverse=True)
-        return sorted(kept[:KEPT_STALLS], key=lambda stall: stall[0])

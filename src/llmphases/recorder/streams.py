@@ -130,3 +130,23 @@ class StreamTrack:
             return stalled
         next_ns, next_stalled = points[after]
         return stalled + (next_stalled - stalled) * (at_ns - before_ns) // (next_ns - before_ns)
+
+
+def long_stalls(tracks: list[StreamTrack]) -> list[tuple[int, int, StreamTrack]]:
+    """The longest stalls in order: since when, how long, of which stream.
+
+    While the consumer of the function holds it, the stream that the function reads is held as
+    well: that is shown once.
+    """
+    own: list[tuple[int, int, StreamTrack]] = []
+    read: list[tuple[int, int, StreamTrack]] = []
+    for track in tracks:
+        into = own if track.own else read
+        into += [(since, length, track) for length, since in track.longest]
+    kept = read + [
+        (since, length, track)
+        for since, length, track in own
+        if not any(a <= since and since + length <= a + long for a, long, _ in read)
+    ]
+    kept.sort(key=lambda stall: stall[1], reverse=True)
+    return sorted(kept[:KEPT_STALLS], key=lambda stall: stall[0])

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import FrozenInstanceError, dataclass, field
 
 import pytest
 
-from llmphases.records import plain, record
+from llmphases.records import assembler, plain, record
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,3 +42,29 @@ def test_unknown_keys_are_ignored():
 def test_a_field_of_another_type_or_a_missing_one_is_refused(raw):
     with pytest.raises(TypeError):
         record(Part, raw)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frozen:
+    name: str
+    notes: dict[str, str] = field(default_factory=dict)
+    size: int | None = None
+
+
+def test_an_assembled_record_is_one_like_any_other():
+    made = assembler(Frozen)(name="a", size=2)
+    assert type(made) is Frozen
+    assert made == Frozen(name="a", size=2)
+    assert repr(made) == repr(Frozen(name="a", size=2))
+    with pytest.raises(FrozenInstanceError):
+        made.size = 3
+
+
+def test_assembled_records_share_no_defaults():
+    assemble = assembler(Frozen)
+    assert assemble(name="a").notes is not assemble(name="b").notes
+
+
+def test_what_is_missing_is_missed_when_assembled_as_well():
+    with pytest.raises(TypeError, match="name"):
+        assembler(Frozen)(size=2)

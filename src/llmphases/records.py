@@ -43,7 +43,7 @@ def record(kind: type[Any], raw: Mapping[str, Any], **converters: Any) -> Any:
 
 
 def assembler(kind: Callable[P, R]) -> Callable[P, R]:
-    """Makes what the frozen record `kind` makes, in a third of the time.
+    """Makes what `kind`, a frozen dataclass with slots, makes, in a third of the time.
 
     A frozen class stores each field by a call of `object.__setattr__`, which for a `Call` and four
     `Stretch` came to 40 of 220 microseconds of recording. Here the fields go into a twin that is

@@ -297,6 +297,28 @@ def test_blocks_own_the_calls_inside_them_however_deep(call, heard):
 # --- threads, locks and the collector -----------------------------------------------------------
 
 
+def test_a_call_that_is_over_leaves_nothing_to_the_collector(heard):
+    """Blocks, steps, requests, streams and inner calls: all of it is freed at once."""
+    gc.collect()
+    gc.disable()
+    try:
+        call = recorder(Observer(), at(0))
+        block = call.open_block(Phase.RETRIEVAL, at(1), key="a")
+        call.close_block(call.open_step("rerank", at(1), parent=block), at(2))
+        call.close_block(block, at(2))
+        inner = recorder(Observer(), at(3), call)
+        inner.request_sent(at(3), "a")
+        stream = HandDriven(inner, at(3), "a")
+        stream.chunk(at(4))
+        stream.end(at(5))
+        inner.finish(at(5))
+        call.finish(at(6))
+        del call, block, inner, stream
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
+
+
 def test_many_threads_that_mark_one_call_leave_exact_sums(heard):
     call, gate = recorder(heard, at(0)), threading.Barrier(8)
     ticks = iter(range(10**9))
@@ -327,7 +349,7 @@ def test_many_threads_that_mark_one_call_leave_exact_sums(heard):
     assert len(heard.calls) == 1 + 8 * 60
     for one in heard.calls:
         assert_exact(one)
-    assert record.requests > 300
+    assert record.requests > 50  # those of the one that ended it; how far the others came is chance
     began = [id(span) for what, span in heard.order if what == "began"]
     assert sorted(began) == sorted(id(span) for what, span in heard.order if what == "ended")
 

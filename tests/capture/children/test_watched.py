@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -154,6 +155,7 @@ def test_without_a_rusage_a_look_at_the_zombie_tells(child):
 
 def test_without_a_rusage_few_looks_tell_nothing(child):
     watch = watched(child)
+    child.do("pass")  # until then it may still be a copy of this process
     watch.look()
     child.end()
     use = watch.reaped()
@@ -222,3 +224,12 @@ def test_a_child_that_has_been_waited_for_already_is_not_mistaken():
     watch = Watched(child.pid, None, table_of_this_machine)
     assert watch.is_over
     assert watch.reaped() == ProcessUse(pid=child.pid)
+
+
+def test_a_child_seen_only_before_its_exec_has_no_known_peak(child):
+    watch = watched(child)
+    child.do("pass")
+    watch.look()
+    watch._tree = replace(watch._tree, memory_peak=0)
+    assert watch.reaped(None).memory_peak is None
+    child.end()

@@ -135,7 +135,8 @@ def _memory_peak(
         # A child begins with its parent's peak as its own.
         if said > own_peak:
             known.append(said)
-    return max(known, default=None)
+    # At least nothing is no measurement: a child that was seen only before its exec, say.
+    return max(known, default=0) or None
 
 
 def _own_peak() -> int | None:

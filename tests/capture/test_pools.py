@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from llmphases import llm_job
 from llmphases.capture.pools import Pool, results
 
 
@@ -67,6 +71,69 @@ def test_a_future_cancelled_by_the_program_is_waited_for_no_more():
         pool.submit(int, ("1",), {}).cancel()
         pool.settle(cancel=False)
         executor.go.set()
+
+
+forks = pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+"""From 3.12 on, Python warns of forks beside threads; such forks are what these are about."""
+
+
+def in_a_fork(work: Callable[[], bool]) -> bool:
+    """What a forked child says; one that hangs is ended by the system, and says nothing."""
+    child = os.fork()
+    if child == 0:
+        signal.alarm(20)
+        os._exit(0 if work() else 1)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+@forks
+def test_a_forked_child_does_not_wait_for_the_threads_of_its_parent():
+    """They do not exist there."""
+    go_on = threading.Event()
+    pool = Pool(None, workers=1, name="boxes")
+    waiting = [pool.submit(go_on.wait, (60,), {}) for _ in range(3)]
+
+    def leave() -> bool:
+        waiting[-1].cancel()
+        pool.settle(cancel=False)
+        return pool.is_idle
+
+    assert in_a_fork(leave)
+    go_on.set()
+    pool.settle(cancel=False)
+    assert [future.result() for future in waiting] == [True] * 3
+
+
+@forks
+def test_a_forked_child_may_hand_over_work_of_its_own():
+    go_on = threading.Event()
+    pool = Pool(None, workers=1, name="boxes")
+    pool.submit(go_on.wait, (60,), {})
+
+    def work() -> bool:
+        done = pool.submit(int, ("1",), {})
+        pool.settle(cancel=False)
+        return done.result() == 1
+
+    assert in_a_fork(work)
+    go_on.set()
+    pool.settle(cancel=False)
+
+
+@forks
+def test_a_fork_inside_a_job_leaves_its_block():
+    go_on = threading.Event()
+
+    def work() -> bool:
+        job.__exit__(None, None, None)
+        return True
+
+    with llm_job("boxes", workers=1, progress=True) as job:
+        done = [job.submit(go_on.wait, 60) for _ in range(3)]
+        with job._progress._lock:
+            assert in_a_fork(work)
+        go_on.set()
+    assert all(future.result() for future in done)
 
 
 def futures_of(*values):

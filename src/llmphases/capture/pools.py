@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
@@ -11,23 +12,37 @@ R = TypeVar("R")
 
 
 class Pool:
-    """An executor given by the program, which stays its own, or threads started when needed."""
+    """An executor given by the program, which stays its own, or threads started when needed.
+
+    In a forked child it is empty: the threads that would do the work are the parent's.
+    """
 
     def __init__(self, executor: Executor | None, *, workers: int, name: str) -> None:
         self._given = executor
         self._workers = workers
         self._name = name
+        self._become_empty()
+
+    def _become_empty(self) -> None:
         self._own: Executor | None = None
         self._outstanding: set[Future[Any]] = set()
         self._changed = threading.Condition()
+        self._process = os.getpid()
+
+    def _leave_to_parent(self) -> None:
+        """In a forked child: what was handed over is never done here, and locks may be held."""
+        if self._process != os.getpid():
+            self._become_empty()
 
     @property
     def is_idle(self) -> bool:
         """Whether there is nothing to wait for."""
+        self._leave_to_parent()
         return not self._outstanding and self._own is None
 
     def submit(self, work: Callable[..., R], args: Any, kwargs: Any) -> Future[R]:
         """Hand work over; `settle` will wait for it."""
+        self._leave_to_parent()
         future: Future[R] = self._executor().submit(work, *args, **kwargs)
         with self._changed:
             self._outstanding.add(future)
@@ -36,6 +51,7 @@ class Pool:
 
     def settle(self, *, cancel: bool) -> None:
         """Wait for all that was handed over, without what has not begun if `cancel`."""
+        self._leave_to_parent()
         if cancel:
             with self._changed:
                 waiting = list(self._outstanding)
@@ -56,6 +72,7 @@ class Pool:
             return self._own
 
     def _done(self, future: Future[Any]) -> None:
+        self._leave_to_parent()
         with self._changed:
             self._outstanding.discard(future)
             self._changed.notify_all()

@@ -38,11 +38,12 @@ class Progress:
         self._shown = ""
         self._total = 0
         self._done = 0
+        self._process = os.getpid()
 
     @never_raises
     def more(self, pieces: int) -> None:
         """More pieces have been handed over."""
-        if self._stream is None:
+        if self._stream is None or self._is_the_parents():
             return
         with self._lock:
             self._total += pieces
@@ -55,7 +56,7 @@ class Progress:
     @never_raises
     def one_done(self, _future: object = None) -> None:
         """One piece is done, or failed."""
-        if self._stream is not None:
+        if self._stream is not None and not self._is_the_parents():
             with self._lock:
                 self._done += 1
 
@@ -73,11 +74,17 @@ class Progress:
     @never_raises
     def finish(self) -> None:
         """Take the line away again."""
+        if self._is_the_parents():
+            return
         self._over.set()
         with self._lock:
             if self._shown and self._on_terminal:
                 self._write("\r" + " " * len(self._shown) + "\r")
             self._shown = ""
+
+    def _is_the_parents(self) -> bool:
+        """Whether this is a forked child: the line is not its own, and the lock may be held."""
+        return self._process != os.getpid()
 
     def _watch(self) -> None:
         while not self._over.wait(_LOOK_EVERY_S):

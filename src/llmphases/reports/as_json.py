@@ -13,13 +13,17 @@ from llmphases.phases import Cost
 
 def as_json(split: Split) -> str:
     """One JSON document; keys may be added in later versions, none will change its meaning."""
-    document = {
+    return json.dumps(as_document(split), indent=2)
+
+
+def as_document(split: Split) -> dict[str, Any]:
+    """The same before it is written: for what holds more than one split."""
+    return {
         "calls": split.calls,
         "runs": split.runs,
         "groups": [{"name": group.name, **_group(group)} for group in split.groups],
         "totals": _group(split.totals),
     }
-    return json.dumps(document, indent=2)
 
 
 def _group(group: Group) -> dict[str, Any]:

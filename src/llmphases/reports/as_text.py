@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from io import StringIO
 
 from llmphases.analysis.split import Group, Processes, Split
 from llmphases.analysis.statistics import Statistics
 from llmphases.reports.contract import Paper
-from llmphases.reports.layout import Line, Look, paragraph, plain
+from llmphases.reports.layout import Line, Look, paragraph, written
 from llmphases.reports.meaning import meaning
 from llmphases.reports.table import LABELS, table
 from llmphases.reports.wording import count, duration, percent, printable, rate, size
@@ -29,7 +28,7 @@ def as_text(split: Split, paper: Paper | None = None) -> str:
         lines += [*_block(group, paper), [], *_sentence(group, paper), []]
     if len(split.groups) > 1:
         lines += [*_block(split.totals, paper), []]
-    return _painted(lines[:-1]) if paper.colour else plain(lines[:-1])
+    return written(lines[:-1], colour=paper.colour)
 
 
 def _origin(split: Split) -> Iterator[Line]:
@@ -120,19 +119,3 @@ def _fact(label: str, value: str, remark: str = "") -> Line:
 def _sentence(group: Group, paper: Paper) -> Sequence[Line]:
     width = min(max(paper.width, _NARROWEST), _WIDEST)
     return paragraph(meaning(group), width, _INDENT)
-
-
-def _painted(lines: Sequence[Line]) -> str:
-    try:
-        from rich.console import Console
-        from rich.text import Text
-    except ImportError:
-        return plain(lines)
-    out = StringIO()
-    # The sixteen colours follow the theme of the terminal; wide enough never to break a line.
-    console = Console(
-        file=out, force_terminal=True, color_system="standard", legacy_windows=False, width=1000
-    )
-    for line in lines:
-        console.print(Text.assemble(*((text, look.value) for text, look in line)), soft_wrap=True)
-    return out.getvalue().rstrip("\n")

@@ -6,6 +6,7 @@ import re
 import textwrap
 from collections.abc import Sequence
 from enum import StrEnum
+from io import StringIO
 
 from llmphases.phases import Cost
 
@@ -39,6 +40,27 @@ Line = list[tuple[str, Look]]
 def plain(lines: Sequence[Line]) -> str:
     """The lines without any look."""
     return "\n".join("".join(text for text, _ in line).rstrip() for line in lines)
+
+
+def written(lines: Sequence[Line], *, colour: bool) -> str:
+    """The lines as they are to be printed: the same words with colours and without."""
+    return _painted(lines) if colour else plain(lines)
+
+
+def _painted(lines: Sequence[Line]) -> str:
+    try:
+        from rich.console import Console
+        from rich.text import Text
+    except ImportError:
+        return plain(lines)
+    out = StringIO()
+    # The sixteen colours follow the theme of the terminal; wide enough never to break a line.
+    console = Console(
+        file=out, force_terminal=True, color_system="standard", legacy_windows=False, width=1000
+    )
+    for line in lines:
+        console.print(Text.assemble(*((text, look.value) for text, look in line)), soft_wrap=True)
+    return out.getvalue().rstrip("\n")
 
 
 def bar(share: float, width: int, *, unicode: bool) -> str:

@@ -47,6 +47,7 @@ TESTED_THROUGH = {
             "capture/children/command.py",
             "capture/children/completed.py",
             "capture/children/completed_async.py",
+            "capture/children/ends.py",
             "capture/children/exit_watch.py",
             "capture/children/pump.py",
             "capture/children/run.py",

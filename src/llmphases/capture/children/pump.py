@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Protocol
 
 from llmphases.capture.children.exit_watch import ExitWatch
-from llmphases.capture.children.formats import STDOUT
 from llmphases.clock import SystemClock
 
 READ_SIZE = 64 * 2**10
@@ -33,8 +32,8 @@ class Listener(Protocol):
         """No more will come of a stream."""
         ...
 
-    def has_room(self) -> bool:
-        """Whether more of stdout can be taken now."""
+    def has_room(self, stream: int) -> bool:
+        """Whether more of a stream can be taken now."""
         ...
 
     def going(self) -> None:
@@ -62,7 +61,8 @@ class Pump:
         self._kills_ns: int | None = None
         self._leaves_ns: int | None = None
         self._wish: str | None = None
-        self._is_paused = False
+        self._paused: set[int] = set()
+        self._unwanted: set[int] = set()
         self._poller = select.poll()
         self._closing = threading.Lock()
         self._wakes, self._waker = os.pipe()
@@ -94,6 +94,11 @@ class Pump:
             if self._waker >= 0:
                 os.write(self._waker, b"\0")
 
+    def shut(self, stream: int) -> None:
+        """Read a stream no more: the child finds that its reader has gone."""
+        self._unwanted.add(stream)
+        self.wake()
+
     # --- in its own thread -----------------------------------------------------------------
 
     def run(self) -> None:
@@ -120,6 +125,8 @@ class Pump:
     def _handle(self, ready: set[int], at_ns: int) -> None:
         if self._wakes in ready:
             os.read(self._wakes, READ_SIZE)
+            for stream in tuple(self._unwanted):
+                self._close_output(stream)
         if self._stdin in ready:
             self._feed()
         for stream, fd in list(self._outputs.items()):
@@ -159,15 +166,15 @@ class Pump:
 
     def _mind_the_room(self) -> None:
         """Take no more than somebody has room for, unless nobody will want it."""
-        fd = self._outputs.get(STDOUT)
-        if fd is None:
-            return
-        pause = self.why is None and not self._listener.has_room()
-        if pause != self._is_paused:
-            self._is_paused = pause
+        for stream, fd in self._outputs.items():
+            pause = self.why is None and not self._listener.has_room(stream)
+            if pause == (stream in self._paused):
+                continue
             if pause:
+                self._paused.add(stream)
                 self._poller.unregister(fd)
             else:
+                self._paused.discard(stream)
                 self._poller.register(fd, select.POLLIN)
                 self._leaves_ns = None
 
@@ -189,10 +196,10 @@ class Pump:
 
     def _leave(self, now_ns: int) -> None:
         """The child is gone: whoever still holds its pipes does not hold us."""
-        if self._wish is not None and self._is_paused:
+        if self._wish is not None and self._paused:
             self.why = self._wish
             self._mind_the_room()
-        if self._is_paused:
+        if self._paused:
             return
         if self._leaves_ns is None:
             self._leaves_ns = now_ns + SURVIVORS_GRACE_NS
@@ -222,7 +229,9 @@ class Pump:
         fd = self._outputs.pop(stream, None)
         if fd is None:
             return
-        if not (stream == STDOUT and self._is_paused):
+        if stream in self._paused:
+            self._paused.discard(stream)
+        else:
             self._poller.unregister(fd)
         os.close(fd)
         self._listener.closed(stream)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+from collections.abc import Callable
 from typing import Protocol
 
 from llmphases.calls import Call, Ended, ProcessUse
 from llmphases.capture.children.command import Command
+from llmphases.capture.children.ends import Ends
 from llmphases.capture.children.environment import child_environment
 from llmphases.capture.children.exit_watch import ExitWatch
 from llmphases.capture.children.formats import STDERR, STDOUT
@@ -29,8 +31,8 @@ class Sink(Protocol):
         """These bytes arrived; in the thread that pumps."""
         ...
 
-    def has_room(self) -> bool:
-        """Whether more of stdout is welcome now."""
+    def has_room(self, stream: int) -> bool:
+        """Whether more of a stream is welcome now."""
         ...
 
     def so_far(self) -> tuple[bytes, bytes]:
@@ -38,12 +40,22 @@ class Sink(Protocol):
         ...
 
 
+Connect = Callable[[Command], Ends]
+"""Opens what a child's output goes through."""
+
+
+def pipes_for(command: Command) -> Ends:
+    """Pipes, and on stdin no more than it is given."""
+    return Ends(with_stdin=command.given is not None)
+
+
 class CommandRun:
     """`start`, then `complete` in whatever thread, then `end`; `stop` from any other thread."""
 
-    def __init__(self, command: Command, sink: Sink) -> None:
+    def __init__(self, command: Command, sink: Sink, connect: Connect = pipes_for) -> None:
         self._command = command
         self._sink = sink
+        self._connect = connect
         self._trace: CommandTrace | None = None
         self._child: OwnChild | None = None
         self._watched: Watched | None = None
@@ -69,7 +81,7 @@ class CommandRun:
     def _spawn(self, trace: CommandTrace) -> None:
         command = self._command
         env = child_environment(command.env, trace.headers(), inherit_otel=command.inherit_otel)
-        ends = _Ends(with_stdin=command.given is not None)
+        ends = self._connect(command)
         try:
             self._spawned_ns = trace.now()
             self._child = OwnChild(
@@ -85,7 +97,7 @@ class CommandRun:
             self._watched = watch(self._child.pid, command.executable)
         self._attach(trace, ends)
 
-    def _attach(self, trace: CommandTrace, ends: _Ends) -> None:
+    def _attach(self, trace: CommandTrace, ends: Ends) -> None:
         assert self._child is not None
         try:
             self._watch = ExitWatch(self._child.pid, trace.now)
@@ -194,6 +206,21 @@ class CommandRun:
         if self._pump is not None:
             self._pump.wake()
 
+    def send(self, number: int) -> None:
+        """Pass a signal on to it, if it is still there."""
+        if self._watch is not None and self.code is None:
+            self._watch.send(number)
+
+    def shut(self, stream: int) -> None:
+        """Nobody takes a stream of its output any more: it is to find that out when it writes."""
+        if self._pump is not None:
+            self._pump.shut(stream)
+
+    @property
+    def pid(self) -> int | None:
+        """Its process; None before it is spawned."""
+        return self._child.pid if self._child is not None else None
+
     # --- what the pump tells ---------------------------------------------------------------
 
     def output(self, stream: int, data: bytes, at_ns: int) -> None:
@@ -207,46 +234,11 @@ class CommandRun:
         assert self._trace is not None
         self._trace.closed(stream)
 
-    def has_room(self) -> bool:
-        """Whether more of stdout can be taken now."""
-        return self._sink.has_room()
+    def has_room(self, stream: int) -> bool:
+        """Whether more of a stream can be taken now."""
+        return self._sink.has_room(stream)
 
     def going(self) -> None:
         """Its descendants are still known by it; soon they are not."""
         if self._watched is not None:
             self._watched.look()
-
-
-class _Ends:
-    """Both ends of the pipes of a child. Ours are closed by whoever gets them."""
-
-    def __init__(self, *, with_stdin: bool) -> None:
-        self.ours: dict[int, int] = {}
-        self.theirs: dict[int, int] = {}
-        self.ours_in: int | None = None
-        self.theirs_in: int = subprocess.DEVNULL
-        try:
-            for stream in (STDOUT, STDERR):
-                self.ours[stream], self.theirs[stream] = os.pipe()
-            if with_stdin:
-                self.theirs_in, self.ours_in = os.pipe()
-        except OSError:
-            self.close_ours()
-            self.close_theirs()
-            raise
-
-    def close_ours(self) -> None:
-        for fd in self.ours.values():
-            os.close(fd)
-        self.ours.clear()
-        if self.ours_in is not None:
-            os.close(self.ours_in)
-            self.ours_in = None
-
-    def close_theirs(self) -> None:
-        for fd in self.theirs.values():
-            os.close(fd)
-        self.theirs.clear()
-        if self.theirs_in >= 0:
-            os.close(self.theirs_in)
-            self.theirs_in = subprocess.DEVNULL

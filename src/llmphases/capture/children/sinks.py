@@ -24,7 +24,7 @@ class Kept:
         """Keep it."""
         self._pieces.setdefault(stream, []).append(data)
 
-    def has_room(self) -> bool:
+    def has_room(self, stream: int) -> bool:
         """Always."""
         return True
 
@@ -67,9 +67,9 @@ class Handed:
             self._changed.notify()
         self._news()
 
-    def has_room(self) -> bool:
-        """Whether the reader is not too far behind."""
-        return self._waiting < MOST_WAITING
+    def has_room(self, stream: int) -> bool:
+        """Whether the reader is not too far behind; of stderr only the end is kept."""
+        return stream != STDOUT or self._waiting < MOST_WAITING
 
     def so_far(self) -> tuple[bytes, bytes]:
         """What nobody has read of stdout yet, and the end of stderr."""

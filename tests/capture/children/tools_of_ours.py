@@ -32,5 +32,5 @@ def is_gone(pid: int) -> bool:
     """Whether there is no such process, or only what is left of one."""
     try:
         return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[0] in "ZX"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):  # the latter while it is being read
         return True

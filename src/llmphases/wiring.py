@@ -95,7 +95,10 @@ def configure(
         metrics: False sends no metrics (a plain Jaeger takes traces only); default: where the
             traces go, if that is OTLP.
         metrics_endpoint: another address for metrics.
-        sigterm: hand over what is there when SIGTERM comes, if nobody else handles it.
+        sigterm: hand over what is there when SIGTERM comes, if nobody else handles it, and end by
+            it then (the first process of a container goes on, as it would without us). A main
+            thread that sleeps or waits is interrupted for that. One long call into C is not: the
+            program ends when it returns, as with any handler in Python; False avoids that.
         exit_deadline_s: seconds that the end of the program may wait for all exports together.
         tracer_provider: write to this provider instead of the global one.
         meter_provider: the same for metrics.

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,13 +78,17 @@ class Ended:
 
 
 def start(
-    body: str, cwd: Path, environment: Mapping[str, str] | None = None
+    body: str,
+    cwd: Path,
+    environment: Mapping[str, str] | None = None,
+    *,
+    before: Sequence[str] = (),
 ) -> subprocess.Popen[str]:
-    """Run a program that begins with the prelude."""
+    """Run a program that begins with the prelude; `before` is a command that runs commands."""
     program = cwd / "program.py"
     program.write_text(PRELUDE + textwrap.dedent(body))
     return subprocess.Popen(
-        [sys.executable, str(program)],
+        [*before, sys.executable, str(program)],
         cwd=cwd,
         env={**os.environ, **(environment or {})},
         stdout=subprocess.PIPE,

@@ -20,6 +20,9 @@ class _Leaver:
     def leave(self, *, at_exit: bool) -> None:
         self.told.append(at_exit)
 
+    def flush(self, timeout_s: float) -> bool:
+        return True
+
     def after_fork(self) -> None:
         self.forks += 1
 

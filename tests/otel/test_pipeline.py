@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from lab.otlp_receiver import OtlpReceiver
@@ -202,6 +204,67 @@ def test_sigterm_with_a_dead_backend_kills_all_the_same(tmp_path: Path):
         ended = finish(process)
     assert ended.status == -signal.SIGTERM
     assert len(ended.complaints) == 1
+
+
+@pytest.mark.parametrize(
+    "wait",
+    [
+        "threading.Event().wait()",
+        "import socket; socket.socketpair()[0].recv(1)",
+    ],
+)
+def test_sigterm_interrupts_a_main_thread_that_waits(tmp_path: Path, wait: str):
+    """RC-083"""
+    process = start(f"set_up()\ntraced()\nprint('ready', flush=True)\n{wait}", tmp_path)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGTERM)
+    assert finish(process).status == -signal.SIGTERM
+    assert len(_spans_in(tmp_path / names.DEFAULT_FILE)) == 1
+
+
+_IN_A_CONTAINER = ("unshare", "--pid", "--fork", "--kill-child")
+
+
+def _may_start_containers() -> bool:
+    try:
+        done = subprocess.run([*_IN_A_CONTAINER, "true"], check=False, capture_output=True)
+    except OSError:
+        return False
+    return done.returncode == 0
+
+
+@pytest.mark.skipif(not _may_start_containers(), reason="needs the right to make PID namespaces")
+def test_the_first_process_of_a_container_hands_over_and_goes_on(tmp_path: Path):
+    """RC-083: the system lets no SIGTERM end it that nobody handles."""
+    program = """
+    set_up()
+    traced("finished")
+    child = os.fork()
+    if child == 0:
+        time.sleep(60)
+        os._exit(1)
+    slow = begin("slow")
+    print(os.getpid(), flush=True)
+    for _ in range(3000):
+        if os.path.exists("llmphases-traces.jsonl"):
+            break
+        time.sleep(0.01)
+    os.kill(child, 15)
+    print("its child ended by", os.waitpid(child, 0)[1])
+    end(slow)
+    sys.exit(5)
+    """
+    never = {"OTEL_BSP_SCHEDULE_DELAY": "3600000"}
+    process = start(textwrap.dedent(program), tmp_path, never, before=_IN_A_CONTAINER)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "1\n"
+    (first,) = psutil.Process(process.pid).children()
+    first.send_signal(signal.SIGTERM)
+    ended = finish(process)
+    assert (ended.status, ended.out) == (5, "its child ended by 15\n")
+    spans = _spans_in(tmp_path / names.DEFAULT_FILE)
+    assert [(span["name"], _ended(span)) for span in spans] == [("finished", None), ("slow", None)]
 
 
 _THEIRS = """

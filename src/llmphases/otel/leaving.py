@@ -24,6 +24,10 @@ class Leaver(Protocol):
         """
         ...
 
+    def flush(self, timeout_s: float) -> object:
+        """The process may end without another word: hand over what is finished."""
+        ...
+
     def after_fork(self) -> None:
         """This is a forked child now."""
         ...
@@ -34,7 +38,9 @@ class Doors:
 
     def __init__(self, leaver: Leaver, deadline_s: float) -> None:
         self._leaver = leaver
-        self.sigterm = Sigterm(self._leave_at_once, deadline_s)
+        self.sigterm = Sigterm(
+            self._leave_at_once, deadline_s, flush=lambda: leaver.flush(deadline_s)
+        )
 
     def watch(self, *, sigterm: bool) -> None:
         """From now on; SIGTERM only if nobody else handles it."""

@@ -1,4 +1,10 @@
-"""SIGTERM: leave first, then die of it as if nobody had handled it."""
+"""SIGTERM: leave first, then die of it as if nobody had handled it.
+
+The handler is Python's: it runs between two steps of the main thread. Sleeping and waiting are
+interrupted for it, one long call into C is not, and a process in such a call ends when it returns.
+What could see the signal at once is not ours to take: the wake-up descriptor is for event loops,
+of which some warn when they find it taken, and a mask for `sigwait` is inherited by every child.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +16,32 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+from llmphases.otel.waiting import Running
+
+_FIRST_PROCESS = 1
+"""That of a container, which the system shields: SIGTERM without a handler does not end it."""
 _GRACE_S = 0.2
 _KICK_EVERY_S = 0.05
 
 
 class Sigterm:
-    """Handles SIGTERM where it would otherwise end the process, and nobody else handles it.
+    """Handles SIGTERM where nobody else does.
 
-    `leave` is given at most `deadline_s`; then the signal is sent once more, unhandled.
+    `leave` is given at most `deadline_s`; then the signal is sent once more, unhandled. The first
+    process of a container, which would go on unhandled, only hands over what it has by `flush`,
+    and goes on: what comes a little later, uncaught, is SIGKILL.
     """
 
-    def __init__(self, leave: Callable[[], None], deadline_s: float) -> None:
+    def __init__(
+        self,
+        leave: Callable[[], None],
+        deadline_s: float,
+        *,
+        flush: Callable[[], object] = lambda: None,
+    ) -> None:
         self.is_watched = False
         self._leave = leave
+        self._flush = flush
         self._deadline_s = deadline_s
         self._is_dying = threading.Event()
         self._is_leaving = False
@@ -46,6 +65,9 @@ class Sigterm:
 
         That is started without `threading`, whose own locks this one may hold as well.
         """
+        if os.getpid() == _FIRST_PROCESS:
+            Running(self._flush)
+            return
         if self._is_dying.is_set():
             return
         self._is_dying.set()
@@ -129,12 +151,8 @@ def _die() -> None:
 
 
 def _is_free() -> bool:
-    """Whether SIGTERM would end this process, and may be handled here.
-
-    The first process of a container ignores it without a handler, and would go on afterwards.
-    """
+    """Whether nobody handles SIGTERM, and it may be handled here."""
     return (
         threading.current_thread() is threading.main_thread()
-        and os.getpid() != 1
         and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
     )

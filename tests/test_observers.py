@@ -33,7 +33,6 @@ EVENTS = {
     "phase_ended": (object(),),
     "phase_written": (object(),),
     "call_ended": (object(), object()),
-    "flush": (),
 }
 
 
@@ -86,30 +85,30 @@ def test_an_observer_does_nothing_by_default(event):
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])
 def test_what_is_meant_to_end_the_program_is_not_swallowed(error):
     class Interrupted(Observer):
-        def flush(self):
+        def job_ended(self, job):
             raise error
 
     observers = Observers([Interrupted()])
     with pytest.raises(error):
-        observers.flush()
+        observers.job_ended(object())
     assert len(list(observers)) == 1
 
 
 def test_removing_an_unknown_observer_is_fine():
     observers = Observers()
     assert observers.remove(Observer()) is False
-    observers.flush()
+    observers.job_ended(object())
 
 
 def test_an_observer_that_fails_in_many_threads_at_once_is_logged_once(caplog):
-    gate, observers = threading.Barrier(8), Observers([broken("flush")])
+    gate, observers = threading.Barrier(8), Observers([broken("job_ended")])
 
-    def flush():
+    def tell():
         gate.wait()
         for _ in range(50):
-            observers.flush()
+            observers.job_ended(object())
 
-    in_threads(8, flush)
+    in_threads(8, tell)
     assert len(caplog.records) == 1
     assert list(observers) == []
 

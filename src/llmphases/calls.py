@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
+from operator import attrgetter
 from typing import Any, TypeVar
 
 from llmphases.errors import RecordError
@@ -69,16 +70,16 @@ class Usage:
 
     def __add__(self, other: Usage) -> Usage:
         """The usage of two requests together; unknown plus known is known."""
-        return Usage(
-            **{
-                f.name: _sum_of_known(getattr(self, f.name), getattr(other, f.name))
-                for f in fields(Usage)
-            }
-        )
+        sums = map(_sum_of_known, _counts_of(self), _counts_of(other))
+        return Usage(**dict(zip(_COUNTS, sums, strict=True)))
 
     def __bool__(self) -> bool:
         """Whether anything is known at all."""
-        return any(getattr(self, f.name) is not None for f in fields(Usage))
+        return any(count is not None for count in _counts_of(self))
+
+
+_COUNTS = tuple(f.name for f in fields(Usage))
+_counts_of = attrgetter(*_COUNTS)
 
 
 def _sum_of_known(a: int | None, b: int | None) -> int | None:

@@ -122,6 +122,7 @@ class OpenCall(OpenSpan):
 
     __slots__ = (
         "asked", "job", "name", "nested", "operation", "outer", "provider", "request_model",
+        "timeouts",
     )  # fmt: skip
 
     def __init__(self, name: str, start_ns: int, offset_ns: int, drawn_start_us: int) -> None:
@@ -135,6 +136,8 @@ class OpenCall(OpenSpan):
         self.outer: OpenCall | None = None
         self.asked: tuple[Asked, ...] = ()
         """Its own requests, in the order of their issue; known once the call is over."""
+        self.timeouts = 0
+        """How many of its child processes were ended since they took too long."""
 
 
 class OpenPhase(OpenSpan):
@@ -212,9 +215,6 @@ class Observer:
 
     def call_ended(self, call: OpenCall, record: Call) -> None:
         """The call is over, and this is what happened."""
-
-    def flush(self) -> None:
-        """Hand over whatever is held back."""
 
 
 class Frame:
@@ -303,19 +303,30 @@ class Observers(Observer):
     """Tells every observer, and drops one that raises."""
 
     def __init__(self, observers: Iterable[Observer] = ()) -> None:
-        self._observers = tuple(observers)
         self._changing = threading.Lock()
+        self._listen(tuple(observers))
+
+    def _listen(self, observers: tuple[Observer, ...]) -> None:
+        """From now on it is these; each hears only of what it has a method of its own for."""
+        self._observers = observers
+        self._of_jobs_started = _hearing(observers, "job_started")
+        self._of_jobs_ended = _hearing(observers, "job_ended")
+        self._of_calls_started = _hearing(observers, "call_started")
+        self._of_phases_started = _hearing(observers, "phase_started")
+        self._of_phases_ended = _hearing(observers, "phase_ended")
+        self._of_phases_written = _hearing(observers, "phase_written")
+        self._of_calls_ended = _hearing(observers, "call_ended")
 
     def add(self, observer: Observer) -> None:
         """Let one more observer listen from now on."""
         with self._changing:
-            self._observers = (*self._observers, observer)
+            self._listen((*self._observers, observer))
 
     def remove(self, observer: Observer) -> bool:
         """Let an observer listen no more; False if it did not."""
         with self._changing:
             before = self._observers
-            self._observers = tuple(o for o in before if o is not observer)
+            self._listen(tuple(o for o in before if o is not observer))
             return len(self._observers) < len(before)
 
     def __iter__(self) -> Any:
@@ -326,60 +337,58 @@ class Observers(Observer):
             _complain("llmphases: %s failed and is switched off", type(observer).__name__)
 
     def job_started(self, job: OpenJob) -> None:
-        for observer in self._observers:
+        for observer in self._of_jobs_started:
             try:
                 observer.job_started(job)
             except Exception:
                 self._drop(observer)
 
     def job_ended(self, job: OpenJob) -> None:
-        for observer in self._observers:
+        for observer in self._of_jobs_ended:
             try:
                 observer.job_ended(job)
             except Exception:
                 self._drop(observer)
 
     def call_started(self, call: OpenCall) -> None:
-        for observer in self._observers:
+        for observer in self._of_calls_started:
             try:
                 observer.call_started(call)
             except Exception:
                 self._drop(observer)
 
     def phase_started(self, phase: OpenPhase) -> None:
-        for observer in self._observers:
+        for observer in self._of_phases_started:
             try:
                 observer.phase_started(phase)
             except Exception:
                 self._drop(observer)
 
     def phase_ended(self, phase: OpenPhase) -> None:
-        for observer in self._observers:
+        for observer in self._of_phases_ended:
             try:
                 observer.phase_ended(phase)
             except Exception:
                 self._drop(observer)
 
     def phase_written(self, phase: OpenPhase) -> None:
-        for observer in self._observers:
+        for observer in self._of_phases_written:
             try:
                 observer.phase_written(phase)
             except Exception:
                 self._drop(observer)
 
     def call_ended(self, call: OpenCall, record: Call) -> None:
-        for observer in self._observers:
+        for observer in self._of_calls_ended:
             try:
                 observer.call_ended(call, record)
             except Exception:
                 self._drop(observer)
 
-    def flush(self) -> None:
-        for observer in self._observers:
-            try:
-                observer.flush()
-            except Exception:
-                self._drop(observer)
+
+def _hearing(observers: tuple[Observer, ...], event: str) -> tuple[Observer, ...]:
+    nothing = getattr(Observer, event)
+    return tuple(o for o in observers if getattr(getattr(o, event), "__func__", o) is not nothing)
 
 
 _said: dict[str, object] = {}

@@ -2,7 +2,8 @@
 
 The script of a request travels inside it (`extra_body=Script(...).extra_body()`), so that tests
 that run side by side do not disturb one another. The server keeps the monotonic time at which it
-wrote each frame: `time.monotonic_ns()`, which is `time.perf_counter_ns()` on Linux.
+wrote each frame: `time.monotonic_ns()`, which is `time.perf_counter_ns()` on Linux. Whatever it
+says of a frame is kept before the frame goes out: no client has it earlier.
 """
 
 from __future__ import annotations
@@ -79,7 +80,7 @@ class Served:
     headers_ns: int | None = None
     frames: list[Frame] = field(default_factory=list)
     ended: str = "open"
-    """`done`, `cut`, `failed`, or `open` if the client went before the end."""
+    """`done`, `cut`, `failed`, or `open` if the client went before the last frame."""
 
     def of_kind(self, *kinds: str) -> list[Frame]:
         """The frames of some kinds, in order."""
@@ -113,8 +114,8 @@ class _Reply:
 
     def write(self, kind: str, payload: str, text: str = "") -> None:
         data = payload.encode()
-        self.handler.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
         self.served.frames.append(Frame(kind, time.monotonic_ns(), text))
+        self.handler.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
 
     def chunk(
         self,
@@ -153,8 +154,8 @@ class _Reply:
         if self.script.retry_after_s is not None:
             more["retry_after"] = str(self.script.retry_after_s)
         body = json.dumps({"error": {"message": "as the script says", "type": "lab"}}).encode()
-        self.handler.answer(self.script.fail_status, body, "application/json", **more)
         self.served.headers_ns = time.monotonic_ns()
+        self.handler.answer(self.script.fail_status, body, "application/json", **more)
 
     def whole(self) -> None:
         script = self.script
@@ -171,9 +172,9 @@ class _Reply:
             "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
             "usage": self.usage(),
         }
-        self.handler.answer(200, json.dumps(payload).encode(), "application/json")
         self.served.headers_ns = time.monotonic_ns()
         self.served.ended = "done"
+        self.handler.answer(200, json.dumps(payload).encode(), "application/json")
 
     def stream(self) -> None:
         script = self.script
@@ -181,8 +182,8 @@ class _Reply:
         self.handler.send_response(200)
         self.handler.send_header("content-type", "text/event-stream")
         self.handler.send_header("transfer-encoding", "chunked")
-        self.handler.end_headers()
         self.served.headers_ns = time.monotonic_ns()
+        self.handler.end_headers()
         if script.role_first:
             self.chunk("role", {"role": "assistant", "content": ""})
         if script.ping_s is not None:
@@ -225,9 +226,9 @@ class _Reply:
         self.chunk("finish", {}, finish="tool_calls" if self.script.tool_call else "stop", **more)
         if self.script.usage:
             self.chunk("usage", None, usage=self.usage())
+        self.served.ended = "done"
         self.write("done", "data: [DONE]\n\n")
         self.handler.wfile.write(b"0\r\n\r\n")
-        self.served.ended = "done"
 
     def timings(self) -> dict[str, Any]:
         served = self.served

@@ -31,6 +31,8 @@ RETRIEVAL_OPERATION = "retrieval"
 ERROR_TYPE = "error.type"
 OTHER_ERROR = "_OTHER"
 """The `error.type` of a failure that nobody gave a reason for."""
+TIMEOUT_ERROR = "timeout"
+"""The `error.type` of a child process that was ended since it took too long."""
 PROCESS_EXECUTABLE_NAME = "process.executable.name"
 PROCESS_PID = "process.pid"
 PROCESS_EXIT_CODE = "process.exit.code"
@@ -136,7 +138,9 @@ CALL_FIXED_SHARE = Metric(
 )
 CALLS_ACTIVE = Metric("llmphases.calls.active", "{call}", "Calls that are open now")
 RETRIES_TOTAL = Metric("llmphases.retries", "{retry}", "Requests sent again after a failure")
-TIMEOUTS_TOTAL = Metric("llmphases.timeouts", "{timeout}", "Calls that ended in a time-out")
+TIMEOUTS_TOTAL = Metric(
+    "llmphases.timeouts", "{timeout}", "Calls, or child processes in them, that a time-out ended"
+)
 CACHE_REQUESTS = Metric("llmphases.cache.requests", "{request}", "Cache look-ups, by result")
 PROCESS_MEMORY = Metric(
     "llmphases.process.memory.peak", "By", "Peak memory of a child process and its tree", MEMORY

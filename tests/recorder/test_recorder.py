@@ -442,6 +442,15 @@ def test_times_of_a_server_that_do_not_fit_stay_raw(script: Script) -> None:
     assert call.reported_trusted is False
 
 
+def test_numbers_of_which_no_phase_is_made_are_neither_true_nor_false(script: Script) -> None:
+    script.sent(0)
+    script.recorder.report(ReportedTimes(raw={"latency": 6}))
+    script.last(5)
+    call = script.finish(5)
+    assert call.reported == {"latency": 6}
+    assert call.reported_trusted is None
+
+
 def test_times_a_little_over_the_window_are_scaled_to_it(script: Script) -> None:
     script.sent(0)
     script.recorder.report(ReportedTimes(prefill_ns=2 * S, generation_ns=2 * S + S // 10))

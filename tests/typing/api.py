@@ -222,7 +222,7 @@ def commands() -> None:
 
 
 def hooks() -> None:
-    done = instrument("subprocess", propagate=False)
+    done = instrument("subprocess", propagate=False, inherit_otel=False)
     assert_type(done, Instrumented)
     assert_type(done.hooked, tuple[str, ...])
     assert_type(done.skipped["subprocess"], str)

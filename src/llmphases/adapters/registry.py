@@ -22,18 +22,22 @@ class Instrumented:
 
 @dataclass(frozen=True, slots=True)
 class _Hooks:
-    install: Callable[[bool], str | None]
+    install: Callable[[bool, bool], str | None]
+    """Is told `propagate` and `inherit_otel`."""
     uninstall: Callable[[], None]
 
 
 _KNOWN: dict[str, _Hooks] = {
     children.NAME: _Hooks(
-        lambda propagate: children.install(propagate=propagate), children.uninstall
+        lambda propagate, inherit_otel: children.install(
+            propagate=propagate, inherit_otel=inherit_otel
+        ),
+        children.uninstall,
     ),
 }
 
 
-def instrument(*names: str, propagate: bool = True) -> Instrumented:
+def instrument(*names: str, propagate: bool = True, inherit_otel: bool = True) -> Instrumented:
     """Have calls made in other ways than through llmphases take part in the trace.
 
     Args:
@@ -42,9 +46,11 @@ def instrument(*names: str, propagate: bool = True) -> Instrumented:
             timed, without a change to what the program gets.
         propagate: False: children are not told where in the trace they are. Otherwise it is in
             their environment (`TRACEPARENT`).
+        inherit_otel: False: children that are given no environment of their own do not inherit our
+            `OTEL_*` variables, so that a tool that knows them does not export to our backend.
 
     Returns:
-        What was hooked into, and what not. Called again it changes `propagate` only.
+        What was hooked into, and what not. Called again it changes the settings only.
 
     Raises:
         ArgumentError: for a name that is not known.
@@ -52,7 +58,7 @@ def instrument(*names: str, propagate: bool = True) -> Instrumented:
     skipped: dict[str, str] = {}
     chosen = _chosen("instrument", names)
     for name in chosen:
-        reason = _install(_KNOWN[name], propagate=propagate)
+        reason = _install(_KNOWN[name], propagate=propagate, inherit_otel=inherit_otel)
         if reason:
             skipped[name] = reason
     return Instrumented(
@@ -77,11 +83,11 @@ def _chosen(who: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) or tuple(_KNOWN)
 
 
-def _install(hooks: _Hooks, *, propagate: bool) -> str | None:
-    done = _try(hooks, propagate=propagate)
+def _install(hooks: _Hooks, *, propagate: bool, inherit_otel: bool) -> str | None:
+    done = _try(hooks, propagate=propagate, inherit_otel=inherit_otel)
     return "a fault of ours, which is logged" if done is None else done
 
 
 @never_raises
-def _try(hooks: _Hooks, *, propagate: bool) -> str:
-    return hooks.install(propagate) or ""
+def _try(hooks: _Hooks, *, propagate: bool, inherit_otel: bool) -> str:
+    return hooks.install(propagate, inherit_otel) or ""

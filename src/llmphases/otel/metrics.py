@@ -105,7 +105,8 @@ class MetricsObserver(Observer):
         self._record_phases(record, labels, context)
         self._record_call(record, labels.call, context)
         self._count_retries(call, labels.base, context)
-        self._count(record, labels.base, context)
+        self._count_timeouts(call, record, labels.base, context)
+        self._count_cache(record, labels.base, context)
         if record.requests or record.usage:
             self._gen_ai.record(call, record, context)
 
@@ -180,10 +181,15 @@ class MetricsObserver(Observer):
                 reason = asked.error_type or names.OTHER_ERROR
                 self._retries.add(1, {**base, names.METRIC_REASON: reason}, context)
 
-    def _count(self, record: Call, base: Labels, context: Any) -> None:
+    def _count_timeouts(self, call: OpenCall, record: Call, base: Labels, context: Any) -> None:
+        """Of its children, which the program may have got over; else the call's own."""
+        reason, number = names.TIMEOUT_ERROR, call.timeouts
         if record.error_type is not None and is_timeout(record.error_type):
-            labels = {**base, names.METRIC_REASON: record.error_type}
-            self._timeouts.add(1, labels, context)
+            reason, number = record.error_type, max(1, number)
+        if number:
+            self._timeouts.add(number, {**base, names.METRIC_REASON: reason}, context)
+
+    def _count_cache(self, record: Call, base: Labels, context: Any) -> None:
         if record.cache_result is not None:
             labels = {**base, names.METRIC_RESULT: record.cache_result}
             self._cache.add(1, labels, context)

@@ -8,7 +8,7 @@ from llmphases.calls import ProcessUse
 from llmphases.observers import OpenPhase, never_raises
 from llmphases.phases import Phase
 from llmphases.recorder.recorder import CallRecorder
-from llmphases.recorder.reported import ReportedTimes, request_start
+from llmphases.recorder.reported import ReportedTimes, fits, request_start
 from llmphases.recorder.requests import Request
 from llmphases.recorder.streams import ANSWER
 
@@ -89,11 +89,16 @@ class ChildRecorder:
         self._last_ns = self._tool_since_ns = at_ns
 
     @never_raises
-    def failed(self, at_ns: int, resend_ns: int | None = None) -> None:
-        """The newest request failed; `resend_ns` is when the child says it will send it again."""
+    def failed(
+        self, at_ns: int, resend_ns: int | None = None, *, error_type: str | None = None
+    ) -> None:
+        """The newest request failed, because of `error_type`.
+
+        `resend_ns` is when the child says it will send it again.
+        """
         self.event(at_ns)
         if self._request is not None:
-            self._call.request_ended(self._request, at_ns, failed=True)
+            self._call.request_ended(self._request, at_ns, failed=True, error_type=error_type)
         self._resend_ns = resend_ns
 
     @never_raises
@@ -131,16 +136,18 @@ class ChildRecorder:
         self._last_ns = last_ns
 
     @never_raises
-    def exited(self, at_ns: int, *, failed: bool = False) -> None:
+    def exited(self, at_ns: int, *, error_type: str | None = None) -> None:
         """The child is gone, and with it a request that it had not finished.
 
-        `failed`: it was not meant to end so, and a request without a token has failed as well.
+        `error_type`: why, if it was not meant to end so; a request without a token failed as well.
         """
         if self._spawned is not None and self._spawned.end_ns is None:
             self._call.close_process(self._spawned, at_ns, kind=Phase.INFERENCE)
         elif self._request is not None and self._request.is_open:
-            without_token = self._request.first_ns is None
-            self._call.request_ended(self._request, at_ns, failed=failed and without_token)
+            failed = error_type is not None and self._request.first_ns is None
+            self._call.request_ended(
+                self._request, at_ns, failed=failed, error_type=error_type if failed else None
+            )
         elif self._last_ns is not None:
             self._call.write_phase(Phase.PROCESS_SHUTDOWN, self._last_ns, at_ns)
 
@@ -160,10 +167,8 @@ class ChildRecorder:
     @never_raises
     def report(self, times: ReportedTimes) -> None:
         """What a server says of the newest request's times, by the child's words."""
-        if times.generation_ns is None and times.prefill_ns is None and times.queue_ns is None:
+        if self._request is None or not times.has_durations:
             self._call.note_reported(times.raw)
-        elif self._request is None:
-            self._call.note_reported(times.raw, trusted=False)
         else:
             self._call.report(times, self._key)
 
@@ -172,7 +177,9 @@ class ChildRecorder:
         assert self._spawned is not None
         sent_ns = request_start(times, self._spawned.start_ns, last_ns, first_ns)
         if sent_ns is None:
-            self._call.note_reported(times.raw, trusted=False)
+            window_ns = last_ns - self._spawned.start_ns
+            trusted = fits(times, window_ns) if times.has_durations else None
+            self._call.note_reported(times.raw, trusted=trusted)
             return
         self._start_up(sent_ns, "reported")
         self._ask(sent_ns)

@@ -255,9 +255,9 @@ class Conversation:
             self._judge(request)
 
     def _judge(self, request: Request) -> None:
-        if request.reported is not None and request.ended_ns is not None:
-            window_ns = request.ended_ns - request.issued_ns
-            self._facts.trust(trusted=fits(request.reported, window_ns))
+        said = request.reported
+        if said is not None and said.has_durations and request.ended_ns is not None:
+            self._facts.trust(trusted=fits(said, request.ended_ns - request.issued_ns))
 
     # --- for the sums ----------------------------------------------------------------------
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from threading import RLock
 
 from llmphases.calls import Call, Ended, ProcessUse
+from llmphases.conventions import TIMEOUT_ERROR
 from llmphases.observers import Observers, OpenCall, OpenJob, OpenPhase, OpenSpan, never_raises
 from llmphases.phases import Phase
 from llmphases.recorder.closing import close_call
@@ -243,6 +244,7 @@ class CallLifetime(OpenCall):
                 phase.attributes.update(process_attributes(use))
                 self.facts.process = use
             phase.error_type = error_type
+            self.timeouts += error_type == TIMEOUT_ERROR
             self.timeline.release(phase)
 
     @never_raises

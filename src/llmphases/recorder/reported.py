@@ -18,6 +18,11 @@ class ReportedTimes:
     raw: Mapping[str, Scalar] = field(default_factory=dict)
     """The vendor's own numbers under the vendor's own names."""
 
+    @property
+    def has_durations(self) -> bool:
+        """Whether there is anything that can be true or not."""
+        return any(ns is not None for ns in (self.queue_ns, self.prefill_ns, self.generation_ns))
+
 
 def fits(times: ReportedTimes, window_ns: int) -> bool:
     """Whether the reported times can be true: more than nothing, at most 5 % over the window."""

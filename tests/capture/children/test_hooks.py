@@ -273,6 +273,27 @@ def test_telling_them_can_be_switched_off(exported):
         instrumentation.install()
 
 
+SHOW_SETTING = "out(os.environ.get('OTEL_SERVICE_NAME', 'none'))"
+
+
+@pytest.mark.parametrize("propagate", [True, False])
+def test_our_settings_of_opentelemetry_can_be_kept_from_them(exported, monkeypatch, propagate):
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "ours")
+    own = {**os.environ, "OTEL_SERVICE_NAME": "given"}
+    with llm_call("ask"):
+        assert read_by(SHOW_SETTING)[0] == b"ours"
+    instrumentation.install(propagate=propagate, inherit_otel=False)
+    try:
+        with llm_call("ask"):
+            assert read_by(SHOW_SETTING)[0] == b"none"
+            assert read_by(SHOW_SETTING, env=own)[0] == b"given"
+            assert (read_by(SHOW_TRACE)[0] == b"none") is not propagate
+        assert read_by(SHOW_SETTING)[0] == b"ours"  # outside of a call
+    finally:
+        instrumentation.install()
+    assert os.environ["OTEL_SERVICE_NAME"] == "ours"
+
+
 def test_a_child_of_asyncio_is_told_too(exported):
     async def ask():
         process = await asyncio.create_subprocess_exec(*tool(SHOW_TRACE), stdout=subprocess.PIPE)

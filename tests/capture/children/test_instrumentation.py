@@ -18,6 +18,7 @@ def hooked_places():
         subprocess.Popen.__init__, subprocess._PopenSelector, os.waitpid,
         subprocess.Popen._internal_poll.__defaults__,
         getattr(getattr(subprocess, "_del_safe", None), "waitpid", None),
+        subprocess.Popen.send_signal, _TRANSPORT.send_signal,
         _TRANSPORT.__init__, _TRANSPORT._pipe_data_received, _TRANSPORT._pipe_connection_lost,
     )  # fmt: skip
 

@@ -1,6 +1,7 @@
 """What a child's output, as it arrives, makes of a call. Times are told, not waited for."""
 
 import json
+import signal
 
 import pytest
 
@@ -8,7 +9,7 @@ from capture.children.captures import CAPTURES, DATA, extents
 from llmphases.adapters.commands.registry import format_for
 from llmphases.calls import ProcessUse
 from llmphases.capture import current
-from llmphases.capture.children.formats import STDERR, STDOUT
+from llmphases.capture.children.formats import STDERR, STDOUT, CommandFormat
 from llmphases.capture.children.observation import ChildObservation
 from llmphases.recorder.recorder import Description
 
@@ -199,6 +200,24 @@ def test_a_failed_request_ends_when_the_next_is_to_be_sent(spawn):
     assert call.retries == 1
 
 
+def test_the_reason_for_a_retry_is_told_and_counted(spawn, timed):
+    child = spawn("claude-stream-json").says(1, type="system", subtype="init")
+    child.says(2, type="system", subtype="api_retry", error_status=529, retry_delay_ms=1000)
+    child.says(4, type="system", subtype="api_retry", error="connection")
+    token(child, 5), token(child, 6)
+    assert child.exit(6).retries == 2
+    assert [s.attributes["error.type"] for s in timed.named("retry")] == ["529", "connection"]
+    counted = timed.points()["llmphases.retries"]
+    reasons = {point.attributes["llmphases.reason"]: point.value for point in counted}
+    assert reasons == {"529": 1, "connection": 1}
+
+
+def test_a_request_that_its_child_took_along_failed_for_the_same_reason(spawn, timed):
+    child = spawn("claude-stream-json").says(1, type="system", subtype="init")
+    assert seconds(child.exit(3, code=-9)) == {"process_startup": 1, "retry": 2}
+    assert timed.one("retry").attributes["error.type"] == "SIGKILL"
+
+
 def test_the_next_is_not_sent_after_its_first_event(spawn):
     child = spawn("claude-stream-json").says(1, type="system", subtype="init")
     child.says(2, type="system", subtype="api_retry", retry_delay_ms=60_000)
@@ -248,6 +267,31 @@ def test_times_that_cannot_be_true_divide_nothing(spawn):
     assert seconds(call) == {"process_startup": 4, "generation": 2, "process_shutdown": 0.5}
     assert call.reported_trusted is False
     assert call.reported["load_duration"] == 10_000_000_000
+
+
+@pytest.mark.parametrize(
+    ("says", "trusted"),
+    [
+        ("total duration: 3s", None),  # of which no phase is made
+        ("eval duration: 2s", True),  # but nothing of what came before
+        ("eval duration: 9s", False),
+    ],
+)
+def test_times_that_divide_nothing_are_judged_as_far_as_they_go(spawn, says, trusted):
+    child = spawn("ollama").out(4, "Hello").out(6, ".\n").err(6, f"{says}\n")
+    call = child.exit(6.5)
+    assert seconds(call) == {"process_startup": 4, "generation": 2, "process_shutdown": 0.5}
+    assert len(call.reported) == 1
+    assert call.reported_trusted is trusted
+
+
+def test_times_that_there_is_nothing_to_compare_with_are_neither_true_nor_false(spawn):
+    child = spawn("ollama").out(None, "Hello.\n")
+    child.err(None, "load duration: 1s\nprompt eval duration: 500ms\neval duration: 2s\n")
+    call = child.exit(6.5)
+    assert seconds(call) == {"inference": 6.5}
+    assert call.reported["load_duration"] == 1_000_000_000
+    assert call.reported_trusted is None
 
 
 def test_what_comes_on_stderr_is_no_answer(spawn):
@@ -322,6 +366,62 @@ def test_a_child_that_never_was_is_a_failed_start(spawn, timed):
     child.seen.not_spawned()
     current.end_call(child.call, at_ns=child.at(2))
     assert timed.one("process_startup").attributes["error.type"] == "spawn failed"
+
+
+# --- in the middle of something -----------------------------------------------------------------
+
+
+class Interrupted:
+    """A reader that a signal interrupts; its handler looks after the same child."""
+
+    def __init__(self, handler):
+        self._handler = handler
+
+    def line(self, stream, line):
+        if line == b"now":
+            self._handler()
+
+    def end(self):
+        return ()
+
+
+def test_what_a_signals_handler_tells_of_the_same_child_comes_after_what_it_interrupts(timed):
+    def handler(*_):
+        seen.output(STDOUT, b"and the rest\n", start + 4)
+        seen.exited(start + 5, 3)
+        seen.used(ProcessUse(exit_code=3))
+
+    call = current.begin_call(Description(name="x"))
+    start = call.start_ns
+    form = CommandFormat(
+        name="x", matches=bool, streams=True,
+        reader=lambda: Interrupted(lambda: signal.raise_signal(signal.SIGUSR1)),
+    )  # fmt: skip
+    seen = ChildObservation(call, form, start, call.context)
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        seen.output(STDOUT, b"one\nnow\ntwo\n", start + 2)
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    current.end_call(call, at_ns=start + 6)
+    found = [(s.phase.value, s.start_ns, s.end_ns) for s in call.record.stretches]
+    assert found == [("process_startup", 0, 2), ("generation", 2, 4), ("process_shutdown", 4, 5)]
+    assert call.record.process.exit_code == 3
+
+
+def test_one_fault_in_the_middle_loses_no_more_than_itself(timed, caplog):
+    def fault():
+        raise ValueError("a fault of ours")
+
+    call = current.begin_call(Description(name="x"))
+    form = CommandFormat(name="x", matches=bool, reader=lambda: Interrupted(fault))
+    seen = ChildObservation(call, form, call.start_ns, call.context)
+    seen.output(STDOUT, b"now\n", call.start_ns + 2)
+    seen.exited(call.start_ns + 5, 0)
+    seen.used(ProcessUse(exit_code=0))
+    current.end_call(call, at_ns=call.start_ns + 6)
+    assert call.record.process.exit_code == 0
+    assert len(caplog.records) == 1
 
 
 def test_a_child_goes_on_in_the_span_of_its_start(spawn, timed):

@@ -14,7 +14,7 @@ from llmphases.observers import never_raises
 
 _KEPT = "_llmphases_reading"
 _Transport: Any = base_subprocess.BaseSubprocessTransport
-_HOOKED = ("__init__", "_pipe_data_received", "_pipe_connection_lost")
+_HOOKED = ("__init__", "_pipe_data_received", "_pipe_connection_lost", "send_signal")
 _LONGEST_READ = 256 * 2**10
 """What a transport asks of a pipe at once."""
 
@@ -23,6 +23,7 @@ class _Reading:
     """What one transport reads of a child."""
 
     def __init__(self, child: HookedChild, waits: LoopWaits | None, numbers: list[int]) -> None:
+        self.signalled = child.signalled
         self._waits = waits
         self._streams: dict[int, HookedStream] = {n: child.stream(n) for n in numbers}
         if waits is not None:
@@ -57,6 +58,7 @@ class AsyncioHooks:
             "__init__": _hooked_init(self._former["__init__"]),
             "_pipe_data_received": _hooked_data(self._former["_pipe_data_received"]),
             "_pipe_connection_lost": _hooked_end(self._former["_pipe_connection_lost"]),
+            "send_signal": _hooked_sending(self._former["send_signal"]),
         }
         for name, hook in self._hooked.items():
             setattr(_Transport, name, hook)
@@ -106,6 +108,19 @@ def _hooked_end(lost: Any) -> Any:
         return lost(transport, fd, exc)
 
     return _pipe_connection_lost
+
+
+def _hooked_sending(send: Any) -> Any:
+    """From Python 3.13.1 on it is no signal of `Popen`."""
+
+    @functools.wraps(send)
+    def send_signal(transport: Any, signal: int) -> Any:
+        reading = getattr(transport, _KEPT, None)
+        if reading is not None:
+            reading.signalled(signal)
+        return send(transport, signal)
+
+    return send_signal
 
 
 asyncio_hooks = AsyncioHooks()

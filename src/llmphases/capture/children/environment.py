@@ -12,6 +12,11 @@ _OTEL = "OTEL_"
 Environment = Mapping[str, str] | Mapping[bytes, bytes]
 
 
+def without_otel(environment: Mapping[str, str]) -> dict[str, str]:
+    """A copy that lacks the settings of OpenTelemetry."""
+    return {name: value for name, value in environment.items() if not name.startswith(_OTEL)}
+
+
 def child_environment(
     given: Environment | None, headers: Mapping[str, str], *, inherit_otel: bool = True
 ) -> dict[Any, Any]:
@@ -22,7 +27,7 @@ def child_environment(
     is replaced. `inherit_otel=False` leaves our own `OTEL_*` settings out; those in `given` stay.
     """
     if given is None:
-        made = {k: v for k, v in os.environ.items() if inherit_otel or not k.startswith(_OTEL)}
+        made = dict(os.environ) if inherit_otel else without_otel(os.environ)
     else:
         made = dict(given)  # type: ignore[arg-type]  # whatever the keys are, they stay
     named = {name.upper().replace("-", "_"): value for name, value in headers.items()}

@@ -14,8 +14,11 @@ from llmphases.calls import ProcessUse
 from llmphases.capture.children.arrivals import Arrivals
 from llmphases.capture.children.formats import STDOUT
 from llmphases.capture.children.observation import ChildObservation
+from llmphases.capture.children.reaping import is_running
+from llmphases.capture.children.time_outs import is_handling_time_out, is_meant_to_end
 from llmphases.capture.children.watched import Watched
 from llmphases.capture.children.watcher import Watch, Watcher
+from llmphases.conventions import TIMEOUT_ERROR
 from llmphases.observers import never_raises
 from llmphases.recorder.collected import is_collecting, later
 
@@ -49,6 +52,9 @@ class HookedChild:
         self._exit_ns: int | None = None
         self._code: int | None = None
         self._rusage: struct_rusage | None = None
+        # One that is a program's way out of somebody else's time-out tells nothing of its own.
+        self._may_be_late = not is_handling_time_out()
+        self._is_late = False
         self._when_over: list[Callable[[], object]] = []
 
     @property
@@ -111,6 +117,16 @@ class HookedChild:
 
     # --- exit ------------------------------------------------------------------------------
 
+    @never_raises
+    def signalled(self, number: int) -> None:
+        """The program is about to send it a signal."""
+        if is_meant_to_end(number) and is_running(self._pid):
+            self._note_time_out()
+
+    def _note_time_out(self) -> None:
+        if self._may_be_late and is_handling_time_out():
+            self._is_late = True
+
     def seen_running(self) -> None:
         """It has not exited yet."""
         self._running_ns = self.now()
@@ -120,7 +136,10 @@ class HookedChild:
         """Somebody has waited for it; `waited`: it still ran when that began."""
         at_ns = self.now()
         self._rusage = rusage
-        self.gone(os.waitstatus_to_exitcode(status), self._exit_at(at_ns, waited=waited))
+        code = os.waitstatus_to_exitcode(status)
+        if code < 0:  # it may have been ended with its whole process group
+            self._note_time_out()
+        self.gone(code, self._exit_at(at_ns, waited=waited))
 
     def gone(self, code: int | None, at_ns: int | None) -> None:
         """It has exited; at a time that nobody knows, if None."""
@@ -154,7 +173,7 @@ class HookedChild:
         if not self._is_gone:
             self._look_at_exit()
         observation.exited(self._exit_ns, self._code)
-        observation.used(self._use())
+        observation.used(self._use(), TIMEOUT_ERROR if self._is_late and self._code else None)
         self._end()
 
     def _use(self) -> ProcessUse:

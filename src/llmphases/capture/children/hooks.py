@@ -41,8 +41,12 @@ class SubprocessHooks:
     def __init__(self) -> None:
         self.propagate = True
         """Whether children are told where in the trace they are, by their environment."""
+        self.inherit_otel = True
+        """Whether they inherit our own `OTEL_*` variables."""
         self._init: Any = None
         self._hooked_init: Any = None
+        self._send: Any = None
+        self._hooked_send: Any = None
         self._selector: Any = None
         self._reaping = Reaping()
         self._watcher = Watcher(SystemClock.now)
@@ -54,6 +58,8 @@ class SubprocessHooks:
         popen: Any = subprocess.Popen
         self._init = popen.__init__
         popen.__init__ = self._hooked_init = self._hook(self._init)
+        self._send = popen.send_signal
+        popen.send_signal = self._hooked_send = self._hook_sending(self._send)
         self._selector = _place.__dict__["_PopenSelector"]
         _place._PopenSelector = StampingSelector  # noqa: SLF001  # where `communicate` looks
         self._reaping.install()
@@ -67,6 +73,8 @@ class SubprocessHooks:
         if popen.__init__ is self._hooked_init:
             popen.__init__ = self._init
         self._hooked_init = None
+        if popen.send_signal is self._hooked_send:
+            popen.send_signal = self._send
         if _place._PopenSelector is StampingSelector:  # noqa: SLF001  # likewise
             _place._PopenSelector = self._selector  # noqa: SLF001  # likewise
         self._reaping.uninstall()
@@ -101,8 +109,7 @@ class SubprocessHooks:
             if spawn is None:
                 init(popen, *args, **kwargs)
                 return
-            if self.propagate:
-                args, kwargs = _with_environment(spawn, args, kwargs, places["env"])
+            args, kwargs = self._with_environment(spawn, args, kwargs, places["env"])
             try:
                 init(popen, *args, **kwargs)
             except BaseException:
@@ -111,6 +118,30 @@ class SubprocessHooks:
             self._spawned(spawn, popen)
 
         return started
+
+    def _hook_sending(self, send: Any) -> Any:
+        tracked = self._reaping.tracked
+
+        @functools.wraps(send)
+        def send_signal(popen: Any, sig: int) -> Any:
+            child = tracked(getattr(popen, "pid", None))
+            if child is not None:
+                child.signalled(sig)
+            return send(popen, sig)
+
+        return send_signal
+
+    def _with_environment(
+        self, spawn: Spawn, args: tuple[Any, ...], kwargs: dict[str, Any], place: int
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """The same arguments with another `env`."""
+        given = args[place] if place < len(args) else kwargs.get("env")
+        env = spawn.environment(given, tell=self.propagate, inherit_otel=self.inherit_otel)
+        if env is given:
+            return args, kwargs
+        if place < len(args):
+            return (*args[:place], env, *args[place + 1 :]), kwargs
+        return args, {**kwargs, "env": env}
 
     @never_raises
     def _spawned(self, spawn: Spawn, popen: subprocess.Popen[Any]) -> None:
@@ -152,16 +183,6 @@ def _program(args: Any, kwargs: Any, places: dict[str, int]) -> Program:
         return args[place] if place < len(args) else kwargs.get(name)
 
     return program_of(given("args"), shell=bool(given("shell")), executable=given("executable"))
-
-
-def _with_environment(
-    spawn: Spawn, args: tuple[Any, ...], kwargs: dict[str, Any], place: int
-) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """The same arguments with another `env`."""
-    if place < len(args):
-        return (*args[:place], spawn.environment(args[place]), *args[place + 1 :]), kwargs
-    env = spawn.environment(kwargs.get("env"))
-    return args, kwargs if env is None else {**kwargs, "env": env}
 
 
 hooks = SubprocessHooks()

@@ -11,10 +11,11 @@ NAME = "subprocess"
 _is_on = False
 
 
-def install(*, propagate: bool = True) -> str | None:
+def install(*, propagate: bool = True, inherit_otel: bool = True) -> str | None:
     """Time what the program starts by `subprocess` and asyncio; says why not, if it cannot be.
 
-    `propagate`: tell children where in the trace they are, by their environment.
+    `propagate`: tell children where in the trace they are, by their environment. `inherit_otel`:
+    leave our own `OTEL_*` variables in it.
     """
     global _is_on  # noqa: PLW0603  # a process has one `subprocess`
     if os.name != "posix":
@@ -23,7 +24,7 @@ def install(*, propagate: bool = True) -> str | None:
     from llmphases.capture.children.hooks import hooks  # not on every system
 
     wired()  # now, and not within the first child that is started
-    hooks.propagate = propagate
+    hooks.propagate, hooks.inherit_otel = propagate, inherit_otel
     if not _is_on:
         hooks.install()
         asyncio_hooks.install()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterable
+from collections import deque
+from collections.abc import Callable, Iterable
+from functools import partial
 from itertools import count
 from typing import Any
 
@@ -40,7 +42,9 @@ class ChildObservation:
         self._form = form
         self._base = base
         self._child = ChildRecorder(call, at_ns, next(_keys), base)
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
+        self._due: deque[Callable[[], None]] = deque()
+        self._is_busy = False
         self._reader = form.reader()
         self._told = Told(call, self._child, at_ns, is_text=form.is_text)
         self._text = PrintableText()
@@ -73,22 +77,12 @@ class ChildObservation:
     @never_raises
     def output(self, stream: int, data: bytes, at_ns: int | None) -> None:
         """These bytes came out of a stream; `at_ns` is when, None if nobody saw it."""
-        with self._lock:
-            if self._is_over or not data:
-                return
-            if at_ns is not None:
-                self._latest_ns = at_ns
-            if stream == STDOUT and self._form.is_text:
-                self._text.feed(data, at_ns)
-            elif stream in self._lines:
-                for line in self._lines[stream].feed(data, at_ns):
-                    self._read(stream, line)
+        self._in_turn(partial(self._output, stream, data, at_ns))
 
     @never_raises
     def closed(self, stream: int) -> None:
         """No more will come of a stream."""
-        with self._lock:
-            self._close(stream)
+        self._in_turn(partial(self._close, stream))
 
     @never_raises
     def exited(self, at_ns: int | None, code: int | None) -> None:
@@ -96,15 +90,12 @@ class ChildObservation:
 
         `code` is negative for the signal that ended it.
         """
-        with self._lock:
-            self._exit_ns, self._code = at_ns, code
+        self._in_turn(partial(self._exited, at_ns, code))
 
     @never_raises
     def not_spawned(self, error_type: str = "spawn failed") -> None:
         """There never was a child."""
-        with self._lock:
-            self._is_over = True
-            self._child.not_spawned(wired().now(), error_type)
+        self._in_turn(partial(self._not_spawned, error_type))
 
     @never_raises
     def used(
@@ -115,15 +106,56 @@ class ChildObservation:
         `error_type` is a reason that its exit does not tell, e.g. `timeout`. `meant`: somebody
         did not want the rest of it, so that the signal it ended by is no failure.
         """
-        with self._lock:
-            if self._is_over:
-                return
-            self._is_over = True
-            error = error_type or (None if meant else self.error_type)
-            self._conclude(failed=error is not None)
-            self._child.used(use, error)
+        self._in_turn(partial(self._used, use, error_type, meant=meant))
 
-    def _conclude(self, *, failed: bool) -> None:
+    def _in_turn(self, act: Callable[[], None]) -> None:
+        """One after the other: a thread waits for others, and what interrupts it waits for it.
+
+        A signal's handler that comes in the middle of this, and looks after the same child, cannot
+        wait for the very thread that it interrupts: what it has to tell is told by that.
+        """
+        with self._lock:
+            self._due.append(act)
+            if self._is_busy:
+                return
+            try:
+                self._is_busy = True
+                while self._due:
+                    self._perform(self._due.popleft())
+            finally:
+                self._is_busy = False
+
+    @never_raises
+    def _perform(self, act: Callable[[], None]) -> None:
+        act()
+
+    def _output(self, stream: int, data: bytes, at_ns: int | None) -> None:
+        if self._is_over or not data:
+            return
+        if at_ns is not None:
+            self._latest_ns = at_ns
+        if stream == STDOUT and self._form.is_text:
+            self._text.feed(data, at_ns)
+        elif stream in self._lines:
+            for line in self._lines[stream].feed(data, at_ns):
+                self._read(stream, line)
+
+    def _exited(self, at_ns: int | None, code: int | None) -> None:
+        self._exit_ns, self._code = at_ns, code
+
+    def _not_spawned(self, error_type: str) -> None:
+        self._is_over = True
+        self._child.not_spawned(wired().now(), error_type)
+
+    def _used(self, use: ProcessUse | None, error_type: str | None, *, meant: bool) -> None:
+        if self._is_over:
+            return
+        self._is_over = True
+        error = error_type or (None if meant else self.error_type)
+        self._conclude(error)
+        self._child.used(use, error)
+
+    def _conclude(self, error: str | None) -> None:
         for stream in list(self._lines):
             self._close(stream)
         self._apply(self._reader.end(), self._line_ns)
@@ -131,9 +163,9 @@ class ChildObservation:
         self._told.conclude(self._text, streams=self._form.streams)
         exit_ns = self._exit_ns
         if exit_ns is not None:
-            self._child.exited(exit_ns, failed=failed)
+            self._child.exited(exit_ns, error_type=error)
         elif self._child.is_starting or self._child.has_open_request:
-            self._child.exited(self._latest_ns or wired().now(), failed=failed)
+            self._child.exited(self._latest_ns or wired().now(), error_type=error)
 
     def _close(self, stream: int) -> None:
         splitter = self._lines.pop(stream, None)

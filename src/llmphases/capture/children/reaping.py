@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 class Tracked(Protocol):
     """Who wants to know."""
 
+    def signalled(self, number: int) -> None:
+        """It is about to be sent a signal."""
+        ...
+
     def seen_running(self) -> None:
         """It has not exited yet."""
         ...
@@ -40,6 +44,10 @@ class Reaping:
     def track(self, pid: int, tracked: Tracked) -> None:
         """Tell of this child, once."""
         self._tracked[pid] = tracked
+
+    def tracked(self, pid: int | None) -> Tracked | None:
+        """Who wants to know of this child; None if nobody does, or it is gone."""
+        return None if pid is None else self._tracked.get(pid)
 
     def forget(self, pid: int, tracked: Tracked) -> None:
         """Tell of it no more."""
@@ -69,7 +77,7 @@ class Reaping:
         def waitpid(pid: int, options: int, /) -> tuple[int, int]:
             if not tracked or (pid > 0 and pid not in tracked):
                 return self._waitpid(pid, options)
-            waited = not options & os.WNOHANG and _is_running(pid)
+            waited = not options & os.WNOHANG and is_running(pid)
             found, status, rusage = os.wait4(pid, options)
             self._tell(pid, found, status, rusage, waited=waited)
             return found, status
@@ -90,7 +98,7 @@ class Reaping:
             one.reaped(status, rusage, waited=waited)
 
 
-def _is_running(pid: int) -> bool:
+def is_running(pid: int) -> bool:
     """Whether a wait for it will have to wait."""
     if pid <= 0:
         return False

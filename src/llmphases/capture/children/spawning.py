@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from llmphases.capture.children.environment import child_environment
+from llmphases.capture.children.environment import child_environment, without_otel
 from llmphases.capture.children.hooked_child import HookedChild
 from llmphases.capture.children.observation import ChildObservation
 from llmphases.capture.children.own_environment import inherited
@@ -55,20 +55,29 @@ class Spawn:
         self.program = program
         self.child = HookedChild(observation, at_ns, wired().now)
 
-    def environment(self, given: Mapping[Any, Any] | None) -> Mapping[Any, Any] | None:
-        """What the child is to get: `given`, and where in the trace it is."""
-        headers = self._headers()
-        if not headers:
-            return given
-        return self._with(headers, given) or given
+    def environment(
+        self, given: Mapping[Any, Any] | None, *, tell: bool = True, inherit_otel: bool = True
+    ) -> Mapping[Any, Any] | None:
+        """What the child is to get: `given`, and where in the trace it is (`tell`).
+
+        `inherit_otel=False`: without those of our `OTEL_*` variables that nobody has given it.
+        """
+        headers = (self._headers() if tell else None) or {}
+        return self._with(headers, given, inherit_otel=inherit_otel) or given
 
     @never_raises
     def _headers(self) -> dict[str, str]:
         return wired().carrier.inject(self._observation.context)
 
     @never_raises
-    def _with(self, headers: dict[str, str], given: Mapping[Any, Any] | None) -> dict[Any, Any]:
-        return child_environment(inherited() if given is None else given, headers)
+    def _with(
+        self, headers: dict[str, str], given: Mapping[Any, Any] | None, *, inherit_otel: bool
+    ) -> dict[Any, Any] | None:
+        if not headers and (inherit_otel or given is not None):
+            return None  # as it is
+        if given is None:
+            given = inherited() if inherit_otel else without_otel(inherited())
+        return child_environment(given, headers)
 
 
 @never_raises

@@ -55,7 +55,7 @@ class Told:
                 text.first_ns, text.last_ns, streams=True if streams else None, times=times
             )
         elif times is not None:
-            self._call.note_reported(times.raw, trusted=False)
+            self._call.note_reported(times.raw)  # nothing to compare them with
         if self._usage is not None:
             self._call.add_usage(self._usage)
 
@@ -72,9 +72,11 @@ class Told:
             case ToolResult():
                 self._forget_tokens()
                 self._child.tool_result(at_ns)
-            case Retry(_, delay_ns):
+            case Retry(reason, delay_ns):
                 self._forget_tokens()
-                self._child.failed(at_ns, None if delay_ns is None else at_ns + delay_ns)
+                resend_ns = None if delay_ns is None else at_ns + delay_ns
+                why = None if reason is None else clean_text(reason)
+                self._child.failed(at_ns, resend_ns, error_type=why)
 
     def _ready(self, rule: str, age_ns: int, at_ns: int) -> None:
         ready_ns = at_ns - age_ns
@@ -117,7 +119,7 @@ class Told:
         if said.error is not None:
             self.error = clean_text(said.error)
             if at_ns is not None and self._child.has_open_request:
-                self._child.failed(at_ns)
+                self._child.failed(at_ns, error_type=self.error)
         if said.reported is not None:
             self._report(said.reported)
 

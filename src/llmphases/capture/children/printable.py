@@ -13,6 +13,7 @@ import re
 _MUCH = 4096
 """More bytes at once than any spinner or progress bar writes."""
 _NO_SIGNS = bytes([*range(0x21), 0x7F])
+_ESCAPE = b"\x1b"
 _LONGEST_SEQUENCE = 4096
 """What is longer than this is no control sequence that was cut in two."""
 
@@ -27,6 +28,13 @@ _SEQUENCE = re.compile(
 _CUT_SEQUENCE = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*|\][^\x07\x1b]*\x1b?|[PX^_][^\x1b]*\x1b?|[ -/]*)\Z"
 )
+_UNSEEN = re.compile(
+    rb"(?:[\x00-\x1a\x1c-\x20\x7f]++"
+    rb"|\x1b(?:\[[0-?]*+[ -/]*+[@-~]|\][^\x07\x1b]*+(?:\x07|\x1b\\)|[PX^_][^\x1b]*+\x1b\\"
+    rb"|[ -/]*+[0-OQ-WYZ`-~])"
+    rb")*+"
+)
+"""Control sequences, as above, and what has no sign in it: as far as that goes."""
 _COLOUR = "m"
 _LETTER = re.compile(r"[^\W_]")
 _SIGN = re.compile(
@@ -72,10 +80,11 @@ class PrintableText:
 
     def _feed_much(self, data: bytes, at_ns: int | None) -> None:
         """A program that writes gigabytes, of whatever it is, is not to wait for us."""
-        if data[:64].translate(None, _NO_SIGNS) or data.translate(None, _NO_SIGNS):
+        rest, self._rest = self._rest, ""
+        if _has_sign(rest.encode() + data if rest else data):
             self._count(self._waiting_ns if self._is_waiting else at_ns, at_ns)
             self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
-            self._rest = ""
+        self._keep_cut(data[-_LONGEST_SEQUENCE:].decode("latin-1"))
 
     def end(self) -> None:
         """No more will come: what was not overwritten by now stays."""
@@ -116,6 +125,18 @@ class PrintableText:
             self.is_seen, self.first_ns = True, first_ns
         self.last_ns = last_ns
         self._is_waiting = False
+
+
+def _has_sign(data: bytes) -> bool:
+    """Whether there is anything outside of control sequences; one that is cut off is none."""
+    if _ESCAPE not in data:
+        return bool(data[:64].translate(None, _NO_SIGNS) or data.translate(None, _NO_SIGNS))
+    unseen = _UNSEEN.match(data)
+    at = unseen.end() if unseen is not None else 0
+    if at == len(data):
+        return False
+    is_cut = len(data) - at <= _LONGEST_SEQUENCE
+    return not (is_cut and _CUT_SEQUENCE.match(data[at:].decode("latin-1")))
 
 
 def _as_movement(sequence: re.Match[str]) -> str:

@@ -42,6 +42,7 @@ def test_every_attribute_is_described(generate):
         conventions.DEFAULT_FILE,
         conventions.RETRIEVAL_OPERATION,
         conventions.OTHER_ERROR,  # a value
+        conventions.TIMEOUT_ERROR,  # likewise
         conventions.TOKEN_TYPE,  # of the old token metric only
         conventions.METRIC_REASON,  # of a metric only
         conventions.PROCESS_EXECUTABLE_NAME,  # not written yet: child processes

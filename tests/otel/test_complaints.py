@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from llmphases.otel.complaints import Complaints, held_back, reason_in, watch_loggers
+from llmphases.otel.complaints import Complaints, Late, held_back, reason_in, watch_loggers
 
 
 def test_what_exporters_log_while_exporting_is_held_back(caplog: pytest.LogCaptureFixture):
@@ -41,12 +41,22 @@ def test_each_kind_of_trouble_is_told_once(caplog: pytest.LogCaptureFixture):
     complaints = Complaints()
     complaints.undelivered("traces", "http://h/v1/traces", "connection refused")
     complaints.undelivered("metrics", "http://h/v1/metrics", "connection refused")
-    complaints.too_late("traces", "http://h", "no answer in time")
     for count in (3, 4):
-        complaints.dropped(count, 10)
+        complaints.at_the_end(Late("traces", "http://h", "no answer in time"), count, 10)
     undelivered, dropped = [record.getMessage() for record in caplog.records]
     assert "traces could not be delivered to http://h/v1/traces" in undelivered
     assert "3 spans were dropped: more than 10 were waiting" in dropped
+
+
+def test_what_was_dropped_is_told_with_what_came_too_late(caplog: pytest.LogCaptureFixture):
+    Complaints().at_the_end(Late("traces", "http://h", "no answer in time"), 3, 10)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "before the program's end: no answer in time. 3 spans were dropped" in said
+
+
+def test_an_end_without_any_loss_is_quiet(caplog: pytest.LogCaptureFixture):
+    Complaints().at_the_end(None, 0, 10)
+    assert caplog.records == []
 
 
 def test_a_filter_of_the_program_that_raises_is_felt_by_nobody():
@@ -56,7 +66,7 @@ def test_a_filter_of_the_program_that_raises_is_felt_by_nobody():
     logger = logging.getLogger("llmphases")
     logger.addFilter(refuse)
     try:
-        Complaints().dropped(3, 10)
+        Complaints().at_the_end(None, 3, 10)
     finally:
         logger.removeFilter(refuse)
 

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
 
 from llmphases.observers import never_raises
 
@@ -75,6 +76,14 @@ def reason_in(notes: Sequence[str]) -> str:
     return "no reason was given"
 
 
+class Late(NamedTuple):
+    """Something that was not delivered in time."""
+
+    what: str
+    where: str
+    why: str
+
+
 class Complaints:
     """Says one line about each kind of trouble, whichever signal it is with first."""
 
@@ -92,18 +101,20 @@ class Complaints:
             "said once.",
         )
 
-    def too_late(self, what: str, where: str, why: str) -> None:
-        """Something had not arrived when the program had to end."""
-        text = f"{what} could not be delivered to {where} before the program's end: {why}."
-        self._say("undelivered", text)
+    def at_the_end(self, late: Late | None, dropped: int, capacity: int) -> None:
+        """What had not arrived when the program had to end, and what was lost before.
 
-    def dropped(self, count: int, capacity: int) -> None:
-        """Spans were lost because more were waiting than there is room for."""
-        self._say(
-            "dropped",
-            f"{count} spans were dropped: more than {capacity} were waiting. "
-            "OTEL_BSP_MAX_QUEUE_SIZE makes room for more.",
+        Spans are dropped where more are waiting than there is room for.
+        """
+        lost = (
+            f"{dropped} spans were dropped: more than {capacity} were waiting. "
+            "OTEL_BSP_MAX_QUEUE_SIZE makes room for more."
         )
+        if late is not None and "undelivered" not in self._said:
+            text = f"{late.what} could not be delivered to {late.where} before the program's end"
+            self._say("undelivered", f"{text}: {late.why}." + (f" {lost}" if dropped else ""))
+        elif dropped:
+            self._say("dropped", lost)
 
     def _say(self, kind: str, text: str) -> None:
         if kind not in self._said:

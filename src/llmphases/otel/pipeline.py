@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from llmphases.errors import ConfigurationError
 from llmphases.observers import never_raises
-from llmphases.otel.complaints import Complaints
+from llmphases.otel.complaints import Complaints, Late
 from llmphases.otel.delivery import Delivery
 from llmphases.otel.destinations import Asked, Destination, Plan, Signal
 from llmphases.otel.exporters import make_exporter
@@ -151,13 +151,15 @@ class Pipeline:
             Running(self._before_exit, is_traced=True).has_worked(deadline.left_s() / 2)
 
     def _complain(self, late: list[Delivery]) -> None:
+        undelivered = None
         if late:
             what = " and ".join(dict.fromkeys(delivery.what for delivery in late))
             where = " and ".join(dict.fromkeys(delivery.where for delivery in late))
-            self._complaints.too_late(what, where, late[0].trouble)
-        for outbox, _ in self._spans:
-            if outbox.dropped:
-                self._complaints.dropped(outbox.dropped, outbox.capacity)
+            undelivered = Late(what, where, late[0].trouble)
+        dropped, capacity = max(
+            ((outbox.dropped, outbox.capacity) for outbox, _ in self._spans), default=(0, 0)
+        )
+        self._complaints.at_the_end(undelivered, dropped, capacity)
 
     def _close(self) -> None:
         for _, delivery in (*self._spans, *self._metrics):

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from capture.children import ways_to_read as ways
-from capture.children.tools_of_ours import phases
+from capture.children.tools_of_ours import SPLIT, SPLIT_OR_NOT, phases
+from lab.tries import tries
 from llmphases import llm_call
 from llmphases.phases import Phase
 
@@ -31,29 +34,38 @@ def traced(way, child, calls):
 
 
 @each(ways.STREAMED + ways.NOT_SEEN + ways.OTHER)
-def test_a_program_gets_the_same(way, child, calls, hooked):
+def test_a_program_gets_the_same(way, tmp_path, calls, hooked):
+    child = ways.Child.made(tmp_path, pace=0.1)
     got, _ = traced(way, child, calls)
     assert got == way(child)  # outside a call: not touched
 
 
 @each(ways.STREAMED)
 def test_a_reader_that_waits_tells_start_generation_and_exit(way, child, calls, hooked):
-    _, call = traced(way, child, calls)
-    first_ns, last_ns, gone_ns = child.truth()
-    assert phases(call) == {"process_startup", "generation", "process_shutdown"}
-    assert abs(call.exclusive_ns[Phase.GENERATION] - (last_ns - first_ns)) < NEAR_NS
-    assert abs(call.exclusive_ns[Phase.PROCESS_SHUTDOWN] - (gone_ns - last_ns)) < NEAR_NS
-    assert call.exclusive_ns[Phase.PROCESS_STARTUP] > 100_000_000
-    assert call.process.exit_code == 0
+    for attempt in tries():
+        _, call = traced(way, child, calls)
+        first_ns, last_ns, gone_ns = child.truth()
+        assert phases(call) in SPLIT_OR_NOT
+        assert call.process.exit_code == 0
+        assert call.exclusive_ns.get(Phase.PROCESS_STARTUP, 100_000_001) > 100_000_000
+        with attempt:
+            assert phases(call) == SPLIT
+            assert abs(call.exclusive_ns[Phase.GENERATION] - (last_ns - first_ns)) < NEAR_NS
+            assert abs(call.exclusive_ns[Phase.PROCESS_SHUTDOWN] - (gone_ns - last_ns)) < NEAR_NS
 
 
 @each(ways.NOT_SEEN)
 def test_output_that_nobody_saw_arriving_tells_no_first_token(way, child, calls, hooked):
-    _, call = traced(way, child, calls)
-    assert phases(call) == {"inference"}
-    assert call.first_token_ns is None
-    assert call.process.exit_code == 0
-    assert call.process.cpu_ns > 0
-    # also where the program waits long after the exit
-    assert abs(call.process.wall_ns - call.exclusive_ns[Phase.INFERENCE]) < NEAR_NS
-    assert call.process.wall_ns < 500_000_000
+    for attempt in tries():
+        began_ns = time.perf_counter_ns()
+        _, call = traced(way, child, calls)
+        _, _, gone_ns = child.truth()
+        assert phases(call) in SPLIT_OR_NOT
+        assert call.process.exit_code == 0
+        assert call.process.cpu_ns > 0
+        with attempt:
+            assert phases(call) == {"inference"}
+            assert call.first_token_ns is None
+            # also where the program waits long after the exit
+            assert abs(call.process.wall_ns - call.exclusive_ns[Phase.INFERENCE]) < NEAR_NS
+            assert abs(call.process.wall_ns - (gone_ns - began_ns)) < NEAR_NS

@@ -7,6 +7,11 @@ from pathlib import Path
 
 PYTHON = sys.executable
 
+SPLIT = {"process_startup", "generation", "process_shutdown"}
+"""The phases of a child whose text was seen to stream."""
+SPLIT_OR_NOT = (SPLIT, {"inference", "process_shutdown"}, {"inference"})
+"""Where the machine was too busy to know when something arrived, less of it is told."""
+
 _BEGIN = """
 import os, signal, subprocess, sys, time
 out = lambda data: os.write(1, data.encode() if isinstance(data, str) else data)

@@ -6,6 +6,7 @@ A way takes the command and gives all that a program could get of it.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import io
 import os
 import select
@@ -19,19 +20,19 @@ from subprocess import DEVNULL, PIPE, STDOUT, Popen, check_output, run
 
 _CHILD = """
 import os, sys, time
-truth, with_stdin = sys.argv[1], len(sys.argv) > 2
+truth, pace, with_stdin = sys.argv[1], float(sys.argv[2]), len(sys.argv) > 3
 if with_stdin:
     sys.stdin.buffer.read()
 times = []
-time.sleep(0.1)
+time.sleep(pace * 0.1)
 for i in range(4):
     if i:
-        time.sleep(0.04)
+        time.sleep(pace * 0.04)
     times.append(time.perf_counter_ns())
     os.write(1, f"token {i} \\u20ac \\r\\n".encode())
     if i == 2:
         os.write(2, b"warning\\n")
-time.sleep(0.1)
+time.sleep(pace * 0.1)
 times.append(time.perf_counter_ns())
 with open(truth, "w") as file:
     file.write(" ".join(map(str, times)))
@@ -48,10 +49,11 @@ class Child:
     argv: list[str] = field(default_factory=list)
 
     @classmethod
-    def made(cls, folder: Path) -> Child:
+    def made(cls, folder: Path, pace: float = 1) -> Child:
+        """Its delays are 100, three times 40, and 100 ms, times `pace`."""
         program = folder / "child.py"
         program.write_text(_CHILD, "utf-8")
-        return cls(folder, [sys.executable, "-S", str(program), str(folder / "truth")])
+        return cls(folder, [sys.executable, "-S", str(program), str(folder / "truth"), str(pace)])
 
     @property
     def line(self) -> str:
@@ -61,6 +63,13 @@ class Child:
         """When the first and the last token were written, and when it went."""
         first, *_, last, gone = map(int, (self.folder / "truth").read_text("utf-8").split())
         return first, last, gone
+
+
+def until_long_gone(pid):
+    """Until a child has exited, which nobody has waited for, and a while longer."""
+    with contextlib.suppress(ChildProcessError):  # a thread of asyncio has been faster
+        os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+    time.sleep(0.2)
 
 
 def by_run(child):
@@ -203,7 +212,7 @@ def by_two_threads(child):
 
 def by_reading_late(child):
     with Popen(child.argv, stdout=PIPE, stderr=DEVNULL) as popen:
-        time.sleep(0.5)
+        until_long_gone(popen.pid)
         return popen.stdout.read()
 
 
@@ -236,7 +245,7 @@ def by_wait_without_a_pipe(child):
 
 def by_a_late_wait(child):
     popen = Popen(child.argv, stdout=DEVNULL, stderr=DEVNULL)
-    time.sleep(0.6)
+    until_long_gone(popen.pid)
     return popen.wait()
 
 
@@ -297,7 +306,7 @@ async def _async_shell(child):
 
 async def _async_blocked_loop(child):
     process = await asyncio.create_subprocess_exec(*child.argv, stdout=PIPE, stderr=DEVNULL)
-    time.sleep(0.5)
+    until_long_gone(process.pid)
     return await process.stdout.read(), await process.wait()
 
 

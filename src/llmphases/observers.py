@@ -387,8 +387,14 @@ class Observers(Observer):
 
 
 def _hearing(observers: tuple[Observer, ...], event: str) -> tuple[Observer, ...]:
-    nothing = getattr(Observer, event)
-    return tuple(o for o in observers if getattr(getattr(o, event), "__func__", o) is not nothing)
+    return tuple(observer for observer in observers if _hears(observer, event))
+
+
+def _hears(observer: Observer, event: str) -> bool:
+    """Whether it does anything about an event; decided by its class, without asking it."""
+    kind = type(observer)
+    answers_itself = kind.__getattribute__ is not object.__getattribute__
+    return answers_itself or getattr(kind, event) is not getattr(Observer, event)
 
 
 _said: dict[str, object] = {}

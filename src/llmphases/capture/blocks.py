@@ -55,46 +55,39 @@ class PhaseBlock(Scope["PhaseBlock"]):
         """Another block of the same kind, for one more run."""
         return PhaseBlock(self._phase, self._name)
 
-    def _given(self) -> PhaseBlock:
-        return self
-
     def cache(self, result: str) -> None:
         """For `cache_lookup`: the cache had the answer (`hit`) or had not (`miss`)."""
         LlmCall(self._recorder).cache(result)  # type: ignore[arg-type]  # checked there
 
-    def _begin(self) -> None:
+    def _begin(self) -> PhaseBlock:
         context = self.open()
         if context is not None:
             self._token = wired().carrier.variable.set(context)
+        return self
 
     @never_raises
     def open(self) -> Any:
         """Begin without making it current; gives the context for what is inside, None if off."""
         if is_off_here():
             return None
-        carrier = wired().carrier
-        base = carrier.variable.get()
-        frame = carrier.frame_of(base)
-        self._recorder = recorder_of(frame)
-        self._open = self._opened(frame, base)
-        return None if self._open is None else carrier.enter(base, self._frame(frame))
-
-    def _frame(self, frame: Frame | None) -> Frame:
-        call = frame.call if frame is not None else None
-        job = frame.job if frame is not None else None
-        return Frame(call=call, block=self._open, owner=self._open, job=job)
-
-    def _opened(self, frame: Frame | None, base: object) -> OpenPhase | None:
-        around = block_of(frame)
-        if self._recorder is None:
-            return _lone(self._phase, self._name, around, base)
-        at_ns = wired().now()
-        if self._phase is None:
+        wiring = wired()
+        base = wiring.carrier.variable.get()
+        frame = wiring.carrier.frame_of(base)
+        recorder = self._recorder = recorder_of(frame)
+        if recorder is None:
+            opened: OpenPhase | None = _lone(self._phase, self._name, block_of(frame), base)
+        elif self._phase is None:
             assert self._name is not None
-            return self._recorder.open_step(self._name, at_ns, parent=around, base=base)
-        return self._recorder.open_block(
-            self._phase, at_ns, parent=around, key=context_key(), base=base
-        )
+            opened = recorder.open_step(self._name, wiring.now(), block_of(frame), base)
+        else:
+            opened = recorder.open_block(
+                self._phase, wiring.now(), block_of(frame), context_key(), base
+            )
+        self._open = opened
+        if opened is None:
+            return None
+        call, job = (None, None) if frame is None else (frame.call, frame.job)
+        return wiring.carrier.enter(base, Frame(call=call, block=opened, owner=opened, job=job))
 
     def _end(self, error: BaseException | None) -> None:
         token, self._token = self._token, None
@@ -190,16 +183,12 @@ class CallBlock(Scope[LlmCall]):
         """Another call of the same kind."""
         return CallBlock(self._what)
 
-    def _given(self) -> LlmCall:
-        return LlmCall(self._recorder)
-
-    @never_raises
-    def _begin(self) -> None:
-        if is_disabled():
-            return
-        self._recorder = begin_call(self._what)
+    def _begin(self) -> LlmCall:
+        if not is_disabled():
+            self._recorder = begin_call(self._what)
         if self._recorder is not None:
             self._token = wired().carrier.variable.set(self._recorder.context)
+        return LlmCall(self._recorder)
 
     @never_raises
     def _end(self, error: BaseException | None) -> None:

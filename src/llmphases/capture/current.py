@@ -6,6 +6,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Hashable, Mapping
+from threading import get_ident
 from typing import Any
 
 from llmphases.calls import Ended
@@ -111,7 +112,7 @@ def context_key() -> Hashable:
         task = asyncio.current_task()
         if task is not None:
             return task  # type: ignore[no-any-return]  # a module taken from sys.modules is untyped
-    return threading.get_ident()
+    return get_ident()
 
 
 def frame_here() -> Frame | None:
@@ -123,7 +124,7 @@ def frame_here() -> Frame | None:
 def recorder_of(frame: Frame | None) -> CallRecorder | None:
     """The open call of a frame."""
     call = frame.call if frame is not None else None
-    return call if isinstance(call, CallRecorder) and call.is_open else None
+    return call if isinstance(call, CallRecorder) and call.record is None else None
 
 
 @never_raises
@@ -248,6 +249,11 @@ def close_open_calls() -> None:
     _slot.open_calls.clear()
     for job in list(_slot.open_jobs):
         end_job(job)
+
+
+def is_in_block() -> bool:
+    """Whether the current context is inside an open block."""
+    return block_of(frame_here()) is not None
 
 
 def block_of(frame: Frame | None) -> OpenPhase | None:

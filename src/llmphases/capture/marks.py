@@ -11,6 +11,7 @@ from llmphases.capture.current import (
     block_of,
     context_key,
     frame_here,
+    is_in_block,
     outcome,
     recorder_of,
     wired,
@@ -52,7 +53,7 @@ class LlmCall:
     @never_raises
     def request_sent(self) -> None:
         """A request to a model goes out now. The one before it in this task or thread is over."""
-        if self._recorder is not None and block_of(frame_here()) is None:
+        if self._recorder is not None and not is_in_block():
             self._recorder.request_sent(wired().now(), context_key(), _base())
 
     def request(self) -> RequestBlock:
@@ -71,15 +72,15 @@ class LlmCall:
                 wired().now(),
                 context_key(),
                 kind=REASONING if kind == "reasoning" else ANSWER,
-                inside_block=block_of(frame_here()) is not None,
+                inside_block=is_in_block(),
             )
 
     @never_raises
     def last_token(self) -> None:
         """The newest request of this task or thread has given its last token now."""
         if self._recorder is not None:
-            inside = block_of(frame_here()) is not None
-            self._recorder.last_token(wired().now(), context_key(), inside_block=inside)
+            now_ns = wired().now()
+            self._recorder.last_token(now_ns, context_key(), inside_block=is_in_block())
 
     @never_raises
     def usage(

@@ -28,36 +28,20 @@ class Scope(Generic[G]):
         """Another one of the same kind, for one more run."""
         raise NotImplementedError
 
-    def _begin(self) -> None:
-        """Begin; never raises."""
-        raise NotImplementedError
-
-    def _given(self) -> G:
-        """What `as` names."""
+    def _begin(self) -> G:
+        """Begin, and give what `as` names; never raises."""
         raise NotImplementedError
 
     def _end(self, error: BaseException | None) -> None:
         """End; never raises."""
         raise NotImplementedError
 
-    def _enter(self) -> G:
-        if self._is_entered:
-            other = self.again()
-            if self._others is None:
-                self._others = []
-            self._others.append((context_key(), other))
-            return other.__enter__()
-        self._is_entered = True
-        self._begin()
-        return self._given()
-
-    def _leave(self, error: BaseException | None) -> None:
-        other = self._other_here() if self._others else None
-        if other is not None:
-            other.__exit__(None if error is None else type(error), error, None)
-        else:
-            self._is_entered = False
-            self._end(error)
+    def _enter_another(self) -> G:
+        other = self.again()
+        if self._others is None:
+            self._others = []
+        self._others.append((context_key(), other))
+        return other.__enter__()
 
     def _other_here(self) -> Scope[G] | None:
         """The innermost further entry of this task or thread, taken off the list."""
@@ -71,11 +55,14 @@ class Scope(Generic[G]):
 
     def __enter__(self) -> G:
         """It begins."""
-        return self._enter()
+        if self._is_entered:
+            return self._enter_another()
+        self._is_entered = True
+        return self._begin()
 
     async def __aenter__(self) -> G:
         """It begins."""
-        return self._enter()
+        return self.__enter__()
 
     def __exit__(
         self,
@@ -83,7 +70,12 @@ class Scope(Generic[G]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._leave(error)
+        other = self._other_here() if self._others else None
+        if other is not None:
+            other.__exit__(kind, error, trace)
+        else:
+            self._is_entered = False
+            self._end(error)
 
     async def __aexit__(
         self,
@@ -91,4 +83,4 @@ class Scope(Generic[G]):
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._leave(error)
+        self.__exit__(kind, error, trace)

@@ -14,6 +14,8 @@ from collections.abc import Callable
 from threading import get_ident
 from typing import Any, Final
 
+from llmphases.observers import never_raises
+
 _kept: Final[deque[tuple[Callable[..., Any], tuple[Any, ...], dict[str, Any]]]] = deque()
 _collecting: int | None = None
 
@@ -44,10 +46,10 @@ def forget() -> None:
 
 
 def settle() -> None:
-    """Now is safe: do what was kept, in order. What is kept are guarded moments of recorders."""
+    """Now is safe: do what was kept, in order."""
     while _kept:
         try:
             act, args, kwargs = _kept.popleft()
         except IndexError:  # another thread was faster
             return
-        act(*args, **kwargs)
+        never_raises(act)(*args, **kwargs)

@@ -44,10 +44,8 @@ class Conversation:
         self._close_previous(at_ns, key)
         request = self._new(at_ns, key)
         request.phase = self._timeline.begin(
-            Phase.TIME_TO_FIRST_TOKEN, at_ns, request=request.index
+            Phase.TIME_TO_FIRST_TOKEN, at_ns, base, request=request.index
         )
-        request.phase.base = base
-        self._timeline.announce(request.phase)
         return request
 
     def infer(self, at_ns: int, key: Hashable, track: StreamTrack | None = None) -> Request:
@@ -140,10 +138,9 @@ class Conversation:
             return
         request.first_ns = at_ns
         self._close_wait(request, at_ns, Phase.TIME_TO_FIRST_TOKEN, Origin.MEASURED)
-        generation = self._timeline.begin(Phase.GENERATION, at_ns, request=request.index)
-        generation.base = context
-        request.generation = generation
-        self._timeline.announce(generation)
+        request.generation = self._timeline.begin(
+            Phase.GENERATION, at_ns, context, request=request.index
+        )
 
     def stamp(self, kind: int, at_ns: int) -> None:
         """A token of a kind arrived; the first one counts."""

@@ -91,7 +91,6 @@ class CallLifetime(OpenCall):
         """Whether it has not ended yet."""
         return self.record is None
 
-    @never_raises
     def started(self, job: OpenJob | None = None) -> None:
         """Tell the observers that the call has begun."""
         settle()
@@ -156,10 +155,9 @@ class CallLifetime(OpenCall):
 
     # --- blocks ----------------------------------------------------------------------------
 
-    @never_raises
     def open_block(
-        self, phase: Phase, at_ns: int, *, parent: OpenPhase | None = None,
-        key: Hashable = None, base: object = None,
+        self, phase: Phase, at_ns: int, parent: OpenPhase | None = None, key: Hashable = None,
+        base: object = None,
     ) -> OpenPhase | None:  # fmt: skip
         """A block of the program begins; it ends what the same context had asked before."""
         with self._lock:
@@ -167,28 +165,18 @@ class CallLifetime(OpenCall):
                 return None
             self.nesting.checkpoint(at_ns)
             self.conversation.block_begins(phase, at_ns, key)
-            block = self.timeline.begin(phase, at_ns, parent)
-            block.base = base
-            self.timeline.announce(block)
-            return block
+            return self.timeline.begin(phase, at_ns, base, parent)
 
-    @never_raises
     def open_step(
-        self, name: str, at_ns: int, *, parent: OpenPhase | None = None, base: object = None
+        self, name: str, at_ns: int, parent: OpenPhase | None = None, base: object = None
     ) -> OpenPhase | None:
         """A detail inside a phase begins."""
         with self._lock:
             if self.record is not None:
                 return None
             phase = parent.phase if parent is not None else Phase.INFERENCE
-            step = self.timeline.begin(phase, at_ns, parent)
-            step.name = name
-            step.is_detail = True
-            step.base = base
-            self.timeline.announce(step)
-            return step
+            return self.timeline.begin(phase, at_ns, base, parent, detail=name)
 
-    @never_raises
     def close_block(self, block: OpenPhase, at_ns: int, error_type: str | None = None) -> None:
         """A block or step ends, by whatever way."""
         if is_collecting():
@@ -214,10 +202,7 @@ class CallLifetime(OpenCall):
             self.nesting.checkpoint(at_ns)
             self.conversation.is_seen = True
             self.facts.children += 1
-            phase = self.timeline.begin(Phase.PROCESS_STARTUP, at_ns)
-            phase.base = base
-            self.timeline.announce(phase)
-            return phase
+            return self.timeline.begin(Phase.PROCESS_STARTUP, at_ns, base)
 
     @never_raises
     def close_process(self, phase: OpenPhase, at_ns: int, kind: Phase | None = None) -> None:

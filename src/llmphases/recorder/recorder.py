@@ -22,7 +22,6 @@ class CallRecorder(CallLifetime):
 
     # --- requests and tokens ---------------------------------------------------------------
 
-    @never_raises
     def request_sent(self, at_ns: int, key: Hashable = None, base: object = None) -> Request | None:
         """A request to a model goes out now."""
         with self._lock:
@@ -32,7 +31,6 @@ class CallRecorder(CallLifetime):
             self.nesting.ask(at_ns)
             return self.conversation.issue(at_ns, key, base)
 
-    @never_raises
     def request_ended(
         self, request: Request, at_ns: int, *, failed: bool = False, error_type: str | None = None
     ) -> None:
@@ -45,7 +43,6 @@ class CallRecorder(CallLifetime):
                 self.nesting.checkpoint(at_ns)
                 self.conversation.end(request, at_ns, failed=failed, error_type=error_type)
 
-    @never_raises
     def first_token(
         self, at_ns: int, key: Hashable = None, *, kind: int = ANSWER, inside_block: bool = False
     ) -> OpenPhase | None:
@@ -68,7 +65,6 @@ class CallRecorder(CallLifetime):
             self.conversation.token(request, at_ns, self.context)
             return request.generation
 
-    @never_raises
     def last_token(self, at_ns: int, key: Hashable = None, *, inside_block: bool = False) -> None:
         """The answer of the newest request is complete."""
         with self._lock:
@@ -184,7 +180,6 @@ class CallRecorder(CallLifetime):
             if trusted is not None:
                 self.facts.trust(trusted=trusted)
 
-    @never_raises
     def add_usage(self, usage: Usage) -> None:
         """Tokens of one more request."""
         if is_collecting():

@@ -37,11 +37,17 @@ class Timeline:
         self,
         phase: Phase,
         at_ns: int,
+        base: object,
         parent: OpenSpan | None = None,
         *,
         request: int | None = None,
+        detail: str | None = None,
     ) -> OpenPhase:
-        """Open a phase now: its span is live, so that other libraries' spans nest under it."""
+        """Open a phase, or a detail of that name, now, and tell the observers.
+
+        Its span is live, so that other libraries' spans nest under it; `base` is the context that
+        it began in.
+        """
         offset_ns = self._call.offset_ns
         if parent is None:
             parent = self._call
@@ -50,9 +56,13 @@ class Timeline:
             parent, drawn_us = self._begin_inside(parent, at_ns + offset_ns)
         opened = OpenPhase(phase, at_ns, parent, offset_ns=offset_ns, drawn_start_us=drawn_us)
         opened.call = self._call
+        opened.base = base
         opened.request = request
         opened.sequence = next(_sequence)
+        if detail is not None:
+            opened.name, opened.is_detail = detail, True
         self.open[opened] = None
+        self._observers.phase_started(opened)
         return opened
 
     def _begin_inside(self, parent: OpenSpan, wall_ns: int) -> tuple[OpenSpan, int]:
@@ -64,10 +74,6 @@ class Timeline:
         for span in around:
             span.lane.reach(drawn_us + 1)
         return parent, drawn_us
-
-    def announce(self, phase: OpenPhase) -> None:
-        """Tell the observers, once everything about the beginning is known."""
-        self._observers.phase_started(phase)
 
     def end(
         self, phase: OpenPhase, at_ns: int, track: StreamTrack | None = None,

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from capture.children.tools_of_ours import is_gone, phases, tool
+from capture.children.tools_of_ours import SPLIT, SPLIT_OR_NOT, is_gone, phases, tool
+from lab.tries import tries
 from llmphases import llm_call, post_processing, run_command, traced_llm_call
 from llmphases.capture.children import instrumentation
 from llmphases.capture.children.hooks import hooks
@@ -49,10 +50,14 @@ def test_a_decorated_function_that_runs_a_command_has_its_phases(exported):
             check=False,
         )  # fmt: skip
 
-    done = ask()
-    assert (done.stdout, done.returncode) == (b"ab", 3)
-    (call,) = exported.calls
-    assert phases(call) == {"process_startup", "generation", "process_shutdown"}
+    for attempt in tries():
+        exported.forget()
+        done = ask()
+        assert (done.stdout, done.returncode) == (b"ab", 3)
+        (call,) = exported.calls
+        assert phases(call) in SPLIT_OR_NOT
+        with attempt:
+            assert phases(call) == SPLIT
     said = exported.one("process_startup").attributes
     assert said[PROCESS_EXECUTABLE_NAME] == Path(sys.executable).name
     assert said[PROCESS_EXIT_CODE] == 3
@@ -61,13 +66,14 @@ def test_a_decorated_function_that_runs_a_command_has_its_phases(exported):
 
 
 def test_a_burst_is_inference_as_with_the_runner(calls):
-    with llm_call("ask"):
-        subprocess.run(
-            tool("time.sleep(0.05); out('all at once')"), capture_output=True, check=True
-        )
-    with llm_call("ask"):
-        run_command(tool("time.sleep(0.05); out('all at once')"))
-    assert phases(calls[0]) == phases(calls[1]) == {"inference", "process_shutdown"}
+    program = tool("time.sleep(0.05); out('all at once')")
+    for attempt in tries():
+        with llm_call("ask"):
+            subprocess.run(program, capture_output=True, check=True)
+        with llm_call("ask"):
+            run_command(program)
+        with attempt:
+            assert phases(calls[-2]) == phases(calls[-1]) == {"inference", "process_shutdown"}
 
 
 def test_outside_a_call_a_child_is_not_touched(calls):
@@ -153,13 +159,17 @@ def test_children_of_many_threads_at_once(calls):
 
 
 def test_a_timeout_of_run_is_as_ever(calls):
-    with pytest.raises(subprocess.TimeoutExpired) as caught, llm_call("ask"):
-        subprocess.run(
-            tool("out('half'); time.sleep(60)"), capture_output=True, timeout=0.3, check=False
-        )
-    assert caught.value.output == b"half"
-    assert calls[0].process.exit_code == -signal.SIGKILL
-    assert is_gone(calls[0].process.pid)
+    for attempt in tries():
+        timeout = attempt.longer(0.3)
+        with pytest.raises(subprocess.TimeoutExpired) as caught, llm_call("ask"):
+            subprocess.run(
+                tool("out('half'); time.sleep(60)"), capture_output=True, timeout=timeout,
+                check=False,
+            )  # fmt: skip
+        assert calls[-1].process.exit_code == -signal.SIGKILL
+        assert is_gone(calls[-1].process.pid)
+        with attempt:
+            assert caught.value.output == b"half"
 
 
 def test_check_raises_as_ever(calls):
@@ -347,9 +357,11 @@ def _resident():
 
 
 def test_exclusive_times_add_up(calls):
-    with llm_call("ask"):
-        read_by("out('a'); time.sleep(0.08); out('b')")
-        read_by("out('c')")
-    (call,) = calls
-    assert sum(call.exclusive_ns.values()) + call.unattributed_ns == call.duration_ns
-    assert Phase.GENERATION in call.exclusive_ns
+    for attempt in tries():
+        with llm_call("ask"):
+            read_by("out('a'); time.sleep(0.08); out('b')")
+            read_by("out('c')")
+        call = calls[-1]
+        assert sum(call.exclusive_ns.values()) + call.unattributed_ns == call.duration_ns
+        with attempt:
+            assert Phase.GENERATION in call.exclusive_ns

@@ -19,7 +19,7 @@ from llmphases.capture.children.process_table import table_of_this_machine
 from llmphases.capture.children.sampler import Sampler
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "wait4"), reason="no wait4")
-PATIENCE_S = 30
+PATIENCE_S = 60
 MIB = 2**20
 
 
@@ -41,6 +41,9 @@ class Looking:
         return table_of_this_machine()
 
     def wait(self, rounds=1):
+        """Until so many have begun from now on."""
+        while self.rounds.acquire(blocking=False):
+            pass
         for _ in range(rounds):
             assert self.rounds.acquire(timeout=PATIENCE_S)
 

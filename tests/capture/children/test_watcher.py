@@ -39,7 +39,7 @@ def spawn():
 
 def until(condition):
     """Waits for what another thread does."""
-    for _ in range(2000):
+    for _ in range(12_000):
         if condition():
             return True
         time.sleep(0.005)
@@ -107,10 +107,12 @@ def test_descriptors_of_ours_are_high_and_closed_in_the_end(watcher, spawn):
     before = descriptors()
     watch = watcher.watch(popen.pid)
     assert watch.exit_fd >= LEAST_DESCRIPTOR
-    assert min(descriptors() - before) >= LEAST_DESCRIPTOR
+    # Whatever another thread has opened just now is closed again soon; ours stay.
+    assert until(lambda: min(descriptors() - before) >= LEAST_DESCRIPTOR)
+    fd = watch.exit_fd
     popen.kill()
     assert until(lambda: watch.exit_ns)
-    assert watch.exit_fd not in descriptors()
+    assert until(lambda: fd not in descriptors())
 
 
 def test_without_room_for_high_descriptors_nothing_is_watched(watcher, spawn):

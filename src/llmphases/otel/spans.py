@@ -72,13 +72,18 @@ class SpanObserver(Observer):
         _end(call)
 
     def phase_started(self, phase: OpenPhase) -> None:
-        self._draw(phase, live=True)
+        if is_suppressed(phase.base):
+            return
+        owner = phase.parent or phase.call
+        if owner is not None and not _is_recorded(owner.state):
+            phase.state = owner.state  # not sampled, or suppressed: so is what is inside
+            return
+        phase.state = self._start(phase, phase.name, _context_of(phase), phase_attributes(phase))
 
     def phase_written(self, phase: OpenPhase) -> None:
-        self._draw(phase, live=False)
+        self.phase_started(phase)
         if _is_recorded(phase.state):
-            _fail(phase)
-            _end(phase)
+            _close(phase)
 
     def phase_ended(self, phase: OpenPhase) -> None:
         span = phase.state
@@ -92,18 +97,7 @@ class SpanObserver(Observer):
                 late[REQUEST_INDEX] = phase.request
         if late:
             span.set_attributes(late)
-        _fail(phase)
-        _end(phase)
-
-    def _draw(self, phase: OpenPhase, *, live: bool) -> None:
-        if is_suppressed(phase.base):
-            return
-        owner = phase.parent or phase.call
-        if owner is not None and not _is_recorded(owner.state):
-            phase.state = owner.state  # not sampled, or suppressed: so is what is inside
-            return
-        context = _context_of(phase, live=live)
-        phase.state = self._start(phase, phase.name, context, phase_attributes(phase))
+        _close(phase)
 
     @never_raises  # a span processor of the program may; one fault is no end of all tracing
     def _start(
@@ -123,7 +117,7 @@ class SpanObserver(Observer):
         )
 
 
-def _context_of(phase: OpenPhase, *, live: bool) -> Any:
+def _context_of(phase: OpenPhase) -> Any:
     """Where the span of a phase hangs: below its parent's, or a user's own inside of that."""
     base, parent = phase.base, phase.parent
     if parent is None:
@@ -131,7 +125,10 @@ def _context_of(phase: OpenPhase, *, live: bool) -> Any:
     if base is None:
         return set_span_in_context(parent.state, parent.base)
     current = span_in(base)
-    if current is parent.state or (live and current is not None and _is_foreign(current, base)):
+    if current is parent.state:
+        return base
+    is_live = phase.end_ns is None
+    if is_live and current is not None and _is_foreign(current, base):
         return base
     return set_span_in_context(parent.state, base)
 
@@ -166,10 +163,11 @@ def _rename(span: Any, name: str) -> bool:
     return True
 
 
-def _fail(phase: OpenPhase) -> None:
+def _close(phase: OpenPhase) -> None:
     if phase.error_type is not None:
         phase.state.set_attribute(ERROR_TYPE, phase.error_type)
         phase.state.set_status(_FAILED)
+    _end(phase)
 
 
 @never_raises  # as `_start`

@@ -87,6 +87,30 @@ def test_an_unknown_setting_is_named(tmp_path: Path) -> None:
     assert "endpiont" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("OTEL_PROPAGATORS", "nope"),
+        ("OTEL_PYTHON_TRACER_PROVIDER", "nope"),
+        ("OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT", "many"),
+        ("OTEL_EXPORTER_OTLP_TIMEOUT", "10s"),
+    ],
+)
+def test_a_variable_that_cannot_be_read_is_told_by_configure_and_ends_no_other_program(
+    tmp_path: Path, variable: str, value: str
+) -> None:
+    done = run("endpoint='http://127.0.0.1:9'", tmp_path, **{variable: value})
+    assert done.returncode == 1
+    (said,) = [line for line in done.stderr.splitlines() if "ConfigurationError: " in line]
+    assert variable in said
+    program = PROGRAM.replace("llmphases.configure({options})", "") + "print('went on')"
+    done = subprocess.run(
+        [sys.executable, "-c", program], env={variable: value, "PATH": ""}, cwd=tmp_path,
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "went on\n")
+
+
 def test_given_providers_are_used_instead_of_the_global_ones() -> None:
     spans, reader = InMemorySpanExporter(), InMemoryMetricReader()
     tracers, meters = TracerProvider(), MeterProvider([reader])

@@ -15,7 +15,7 @@ from llmphases.capture import current
 from llmphases.capture.contract import Wiring
 from llmphases.clock import SystemClock
 from llmphases.conventions import ENV_LOG, ENV_OLD_NAMES
-from llmphases.observers import Observer, Observers
+from llmphases.observers import Carrier, Observer, Observers, PlainCarrier, never_raises
 from llmphases.recorder.collected import settle
 
 if TYPE_CHECKING:
@@ -29,23 +29,31 @@ def default_wiring(
     tracer_provider: TracerProvider | None = None, meter_provider: MeterProvider | None = None
 ) -> Wiring:
     """The machine's clock; spans and metrics by the given providers, or the global ones."""
+    telemetry = None if _is_sdk_disabled() else _telemetry(tracer_provider, meter_provider)
+    observers, carrier = telemetry or ([], PlainCarrier())
+    if _is_on(ENV_LOG):
+        observers.append(_logging_observer())
+    return wiring_with(Observers(observers), carrier)
+
+
+@never_raises  # a variable that OpenTelemetry cannot read is no end of the program
+def _telemetry(
+    tracer_provider: TracerProvider | None, meter_provider: MeterProvider | None
+) -> tuple[list[Observer], Carrier]:
     from llmphases.otel.carrier import OtelCarrier  # noqa: PLC0415  # loaded when first needed
     from llmphases.otel.metrics import MetricsObserver  # noqa: PLC0415
     from llmphases.otel.spans import SpanObserver  # noqa: PLC0415
 
-    observers: list[Observer] = [
-        SpanObserver(tracer_provider),
-        MetricsObserver(meter_provider, old_names=_is_on(ENV_OLD_NAMES)),
-    ]
-    if _is_on(ENV_LOG):
-        observers.append(_logging_observer())
-    return wiring_with(Observers(observers), OtelCarrier())
+    metrics = MetricsObserver(meter_provider, old_names=_is_on(ENV_OLD_NAMES))
+    return [SpanObserver(tracer_provider), metrics], OtelCarrier()
 
 
 def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) -> Wiring:
     """A wiring with the usual chunk shapes."""
     from llmphases.adapters.chunks import shape_from_predicate, shape_of  # noqa: PLC0415
     from llmphases.adapters.commands.registry import format_for  # noqa: PLC0415
+    from llmphases.adapters.commands.routes import route_for  # noqa: PLC0415
+    from llmphases.adapters.endpoints import asks_a_model  # noqa: PLC0415
     from llmphases.adapters.usage import usage_of  # noqa: PLC0415
 
     return Wiring(
@@ -57,6 +65,8 @@ def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) ->
         shape_from_predicate=shape_from_predicate,
         usage_of=usage_of,
         format_for=format_for,
+        route_for=route_for,
+        asks_a_model=asks_a_model,
     )
 
 
@@ -110,7 +120,7 @@ def configure(
     Raises:
         ConfigurationError: for what cannot be; the message says what to do.
     """
-    from llmphases.otel import setup  # noqa: PLC0415  # loads the SDK
+    from llmphases.otel.refusals import explained  # noqa: PLC0415  # no work at import
 
     given = {
         "endpoint": endpoint, "protocol": protocol, "headers": headers,
@@ -118,11 +128,13 @@ def configure(
         "metrics_endpoint": metrics_endpoint, "sigterm": sigterm,
         "exit_deadline_s": exit_deadline_s,
     }  # fmt: skip
-    made = setup.configure(
-        **given,  # type: ignore[arg-type]  # the parameters above, of the same types
-        tracer_provider=tracer_provider, meter_provider=meter_provider,
-        before_exit=current.close_open_calls, say=say,
-    )  # fmt: skip
+    with explained(os.environ):
+        from llmphases.otel import setup  # noqa: PLC0415  # loads the SDK
+
+        made = setup.configure(
+            **given, tracer_provider=tracer_provider, meter_provider=meter_provider,
+            before_exit=current.close_open_calls, say=say,
+        )  # fmt: skip
     current.set_settings(given)
     if tracer_provider is not None or meter_provider is not None:
         current.wire(default_wiring(tracer_provider, meter_provider))
@@ -147,6 +159,11 @@ def _adopt(options: Mapping[str, Any]) -> None:
 
 def _is_on(variable: str) -> bool:
     return os.environ.get(variable, "").strip().lower() in {"1", "true", "yes", "on"}
+
+
+def _is_sdk_disabled() -> bool:
+    """Then no provider of the SDK takes anything: without an observer, calls are not recorded."""
+    return os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
 
 
 def _logging_observer() -> Observer:

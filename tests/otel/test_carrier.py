@@ -4,13 +4,21 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from contextvars import ContextVar, Token
+from types import SimpleNamespace
 
+import pytest
 from opentelemetry import baggage, trace
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import TracerProvider
 
+from capture.wirings import exported
+from llmphases import llm_call, prompt_build, traced_llm_call
+from llmphases.capture import current
 from llmphases.observers import Frame
+from llmphases.otel import carrier as carrier_module
 from llmphases.otel.carrier import AttachedVariable, OtelCarrier, is_suppressed
 from otel.pieces import open_call
 
@@ -82,6 +90,58 @@ def test_another_runtime_context_is_reached_by_attach_and_detach():
     assert variable.get() == context
     variable.reset(token)
     assert "k" not in variable.get()
+
+
+class _Renamed:
+    """A runtime context that keeps its variable under another name."""
+
+    def __init__(self) -> None:
+        self._variable: ContextVar[Context] = ContextVar("renamed")
+
+    def attach(self, context: Context) -> Token[Context]:
+        return self._variable.set(context)
+
+    def get_current(self) -> Context:
+        return self._variable.get(Context())
+
+    def detach(self, token: Token[Context]) -> None:
+        self._variable.reset(token)
+
+
+class _Misleading(_Renamed):
+    """One whose variable of that name is something else."""
+
+    _current_context: ContextVar[Context] = ContextVar("not the current one")
+
+
+def _public_only() -> SimpleNamespace:
+    """OpenTelemetry's module without anything private."""
+    public = ("attach", "create_key", "detach", "get_current", "get_value", "set_value")
+    return SimpleNamespace(**{name: getattr(otel_context, name) for name in public})
+
+
+@pytest.mark.parametrize("runtime", [_Renamed, _Misleading, None])
+def test_without_the_private_names_calls_are_traced_by_the_public_ones(
+    monkeypatch: pytest.MonkeyPatch, runtime: Callable[[], object] | None
+):
+    if runtime is None:
+        monkeypatch.setattr(carrier_module, "otel_context", _public_only())
+    else:
+        monkeypatch.setattr(otel_context, "_RUNTIME_CONTEXT", runtime())
+    with exported() as sink:
+        assert isinstance(current.wired().carrier.variable, AttachedVariable)
+        with llm_call("asked"), prompt_build():
+            inside = trace.get_current_span()
+        assert list(traced_llm_call(name="stream")(lambda: iter("ab"))()) == ["a", "b"]
+        assert trace.get_current_span() is trace.INVALID_SPAN
+    asked, built = sink.one("asked"), sink.one("prompt_build")
+    assert inside.get_span_context() == built.context
+    assert built.parent == asked.context
+    assert sink.one("stream").attributes["llmphases.chunks"] == 2
+
+
+def test_with_them_the_variable_itself_is_set():
+    assert isinstance(OtelCarrier().variable, ContextVar)
 
 
 def test_the_carrier_does_not_load_the_sdk():

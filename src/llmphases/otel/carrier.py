@@ -11,18 +11,27 @@ from contextvars import ContextVar
 from typing import Any
 
 from opentelemetry import context as otel_context
-from opentelemetry import propagate
 from opentelemetry.context import Context
-from opentelemetry.context.contextvars_context import ContextVarsRuntimeContext
 from opentelemetry.trace import INVALID_SPAN, set_span_in_context
 
-from llmphases.observers import Frame
+from llmphases.observers import Frame, never_raises
 
 _FRAME_KEY = otel_context.create_key("llmphases-frame")
 _SPAN_KEY = next(iter(set_span_in_context(INVALID_SPAN, Context())))
 """The key of the current span; asked for in public, because the constant is private."""
 _SUPPRESS_KEY = "suppress_instrumentation"
 _SDK_SUPPRESS_KEY = getattr(otel_context, "_SUPPRESS_INSTRUMENTATION_KEY", _SUPPRESS_KEY)
+
+
+@never_raises
+def _propagation() -> Any:
+    """The global propagator. One that `OTEL_PROPAGATORS` names wrongly makes its import raise."""
+    from opentelemetry import propagate
+
+    return propagate
+
+
+_propagate = _propagation()
 _put = dict.__setitem__
 """Fills a context that nobody has seen yet: `set_value` would copy it twice per value."""
 
@@ -77,24 +86,39 @@ class OtelCarrier:
     def inject(self, context: Any) -> dict[str, str]:
         """What the global propagator writes for this context: `traceparent`, baggage, ..."""
         carrier: dict[str, str] = {}
-        propagate.inject(carrier, context=context)
+        if _propagate is not None:
+            _propagate.inject(carrier, context=context)
         return carrier
 
     def extract(self, headers: Mapping[str, str]) -> Any:
         """The context that another process injected, read by the global propagator."""
-        return propagate.extract(headers, context=Context())
+        return Context() if _propagate is None else _propagate.extract(headers, context=Context())
 
 
 def _current_context_variable() -> ContextVar[Any]:
-    runtime = otel_context._RUNTIME_CONTEXT  # attach and detach cost twice as much
-    if isinstance(runtime, ContextVarsRuntimeContext):
-        variable: ContextVar[Any] = runtime._current_context  # as above
+    """The variable behind OpenTelemetry's current context; attach and detach cost twice as much.
+
+    It is private. Where it is not found under the names that we know, the public way will do.
+    """
+    runtime = getattr(otel_context, "_RUNTIME_CONTEXT", None)
+    variable = getattr(runtime, "_current_context", None)
+    if isinstance(variable, ContextVar) and _is_the_current(variable):
         return variable
     return AttachedVariable()  # type: ignore[return-value]  # ContextVar is final; this acts as one
 
 
+def _is_the_current(variable: ContextVar[Any]) -> bool:
+    """Whether what is attached is found in it."""
+    probe = Context(otel_context.get_current())
+    token = otel_context.attach(probe)
+    try:
+        return variable.get(None) is probe
+    finally:
+        otel_context.detach(token)
+
+
 class AttachedVariable:
-    """Looks like the context variable where another runtime context is installed."""
+    """Looks like the context variable, by public functions only."""
 
     def get(self) -> Context:
         """The current context."""

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from llmphases.conventions import DEFAULT_FILE, ENV_DISABLED, ENV_FILE
 from llmphases.errors import ConfigurationError
+from llmphases.otel import exporter_variables
 
 Signal = Literal["traces", "metrics"]
 Environment = Mapping[str, str]
@@ -19,7 +20,6 @@ Environment = Mapping[str, str]
 HTTP = "http/protobuf"
 GRPC = "grpc"
 _DEFAULT_ENDPOINTS = {HTTP: "http://localhost:4318", GRPC: "http://localhost:4317"}
-_HEADER_NAME = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]+")
 _HEADER_VALUE = re.compile(r"[\x20-\x7e\t]*")
 _BARE_AUTHORITY = re.compile(r"[A-Za-z0-9.\-\[\]:]+:\d+")
 
@@ -76,6 +76,8 @@ def plan(asked: Asked, environment: Environment) -> Plan:
     """
     if _is_true(environment.get("OTEL_SDK_DISABLED")) or _is_set(environment.get(ENV_DISABLED)):
         return Plan(is_disabled=True)
+    if asked.protocol is not None:
+        _known_protocol("protocol", asked.protocol)
     if asked.metrics is False and asked.metrics_endpoint is not None:
         raise ConfigurationError(
             "metrics=False and metrics_endpoint=... contradict each other; leave one of them out"
@@ -121,6 +123,7 @@ def _destination(kind: str, signal: Signal, asked: Asked, environment: Environme
     if kind != "otlp":
         return Destination(kind=kind)
     protocol = _protocol(signal, asked, environment)
+    exporter_variables.check(signal, protocol, environment)
     return Destination(
         kind=kind,
         endpoint=_endpoint(signal, protocol, asked, environment),
@@ -185,17 +188,23 @@ def _protocol(signal: Signal, asked: Asked, environment: Environment) -> str:
         (common, environment.get(common)),
     ):
         if value:
-            if value.strip().lower() not in {HTTP, GRPC}:
-                raise ConfigurationError(
-                    f"{source}={value!r} is not supported; choose {HTTP!r} or {GRPC!r}"
-                )
-            return value.strip().lower()
+            return _known_protocol(source, value)
     return HTTP
+
+
+def _known_protocol(source: str, value: str) -> str:
+    if value.strip().lower() not in {HTTP, GRPC}:
+        raise ConfigurationError(
+            f"{source}={value!r} is not supported; choose {HTTP!r} or {GRPC!r}"
+        )
+    return value.strip().lower()
 
 
 def _headers(asked: Asked) -> tuple[tuple[str, str], ...]:
     for name, value in asked.headers:
-        if not _HEADER_NAME.fullmatch(str(name)) or not _HEADER_VALUE.fullmatch(str(value)):
+        if not exporter_variables.HEADER_NAME.fullmatch(str(name)) or not _HEADER_VALUE.fullmatch(
+            str(value)
+        ):
             raise ConfigurationError(
                 f"header {name!r} cannot be sent; expected headers={{name: value}} in plain ASCII "
                 "without line breaks (its value is not shown here)"

@@ -24,8 +24,8 @@ class WatchedMetricExporter(MetricExporter):
     def __init__(self, delivery: Delivery) -> None:
         inner: Any = delivery.exporter
         super().__init__(
-            preferred_temporality=inner._preferred_temporality,
-            preferred_aggregation=inner._preferred_aggregation,
+            preferred_temporality=getattr(inner, "_preferred_temporality", None),
+            preferred_aggregation=getattr(inner, "_preferred_aggregation", None),
         )
         self._delivery = delivery
 

@@ -50,20 +50,30 @@ class Pipeline:
         return self._doors.sigterm.is_watched
 
     def open(self, chosen: Plan) -> None:
-        """Build what the plan says, set global providers where there are none, watch the end."""
-        if chosen.traces or chosen.metrics:
-            name = self._asked.service_name
-            resource = Resource.create({} if name is None else {SERVICE_NAME: name})
-            if chosen.metrics:
-                self._open_metrics(chosen, resource)
-            if chosen.traces:
-                self._open_traces(chosen, resource)
+        """Build what the plan says, set global providers where there are none, watch the end.
+
+        What raises while it is built is set nowhere.
+        """
+        try:
+            if chosen.traces or chosen.metrics:
+                self._build(chosen)
+        except BaseException:
+            for outbox, _ in self._spans:
+                outbox.close()
+            raise
         self._doors.watch(sigterm=self._asked.sigterm)
 
-    def _open_traces(self, chosen: Plan, resource: Resource) -> None:
+    def _build(self, chosen: Plan) -> None:
+        name = self._asked.service_name
+        resource = Resource.create({} if name is None else {SERVICE_NAME: name})
         processors = [self._processor(to) for to in chosen.traces]
-        if self._own_tracers is None:
+        if processors and self._own_tracers is None:
             self._tracers = TracerProvider(resource=resource, shutdown_on_exit=False)
+        if chosen.metrics:
+            self._make_meters(chosen, resource)
+            metrics.set_meter_provider(self._meters)
+            _insist("meter", metrics.get_meter_provider(), self._meters)
+        if processors and self._own_tracers is None:
             trace.set_tracer_provider(self._tracers)
             _insist("tracer", trace.get_tracer_provider(), self._tracers)
         for processor in processors:
@@ -75,14 +85,12 @@ class Pipeline:
         self._spans.append((outbox, delivery))
         return OutboxProcessor(outbox, self._asked.exit_deadline_s)
 
-    def _open_metrics(self, chosen: Plan, resource: Resource) -> None:
+    def _make_meters(self, chosen: Plan, resource: Resource) -> None:
         from llmphases.otel.metric_reader import make_provider, make_reader
 
         deliveries = [self._delivery("metrics", to) for to in chosen.metrics]
         self._metrics = [(make_reader(delivery), delivery) for delivery in deliveries]
         self._meters = make_provider([reader for reader, _ in self._metrics], resource)
-        metrics.set_meter_provider(self._meters)
-        _insist("meter", metrics.get_meter_provider(), self._meters)
 
     def _delivery(self, signal: Signal, to: Destination) -> Delivery:
         return Delivery(

@@ -11,19 +11,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from opentelemetry import metrics, trace
 
 from llmphases.errors import ConfigurationError
+from llmphases.otel.arguments import checked
 from llmphases.otel.destinations import Asked, Destination, Plan, plan
 from llmphases.otel.pipeline import Pipeline
 from llmphases.otel.waiting import Deadline, Running, force_flush_of
-
-_LONGEST_DEADLINE_S = 3600
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,42 +56,21 @@ _in_force: list[_InForce] = []
 
 def configure(
     *,
-    endpoint: str | None = None,
-    protocol: str | None = None,
-    headers: Mapping[str, str] | None = None,
-    service_name: str | None = None,
-    file: str | os.PathLike[str] | None = None,
-    traces: bool = True,
-    metrics: bool | None = None,
-    metrics_endpoint: str | None = None,
-    sigterm: bool = True,
-    exit_deadline_s: float = 1.0,
     tracer_provider: Any = None,
     meter_provider: Any = None,
     before_exit: Callable[[], object] = lambda: None,
     say: Callable[[str], object] | None = None,
+    **settings: Any,
 ) -> Configuration:
     """Send spans and metrics somewhere, and see to it that they arrive when the process ends.
 
-    This module says by which rules. Raises `ConfigurationError` for settings that are impossible,
-    or that differ from those in force.
+    This module says by which rules; the settings are the fields of `Asked`. Raises
+    `ConfigurationError` for those that are impossible, or that differ from those in force.
     """
-    given = (tracer_provider, meter_provider)
-    asked = Asked(
-        endpoint=endpoint,
-        protocol=protocol,
-        headers=_pairs(headers),
-        service_name=service_name,
-        file=None if file is None else os.fspath(file),
-        traces=traces,
-        metrics=metrics,
-        metrics_endpoint=metrics_endpoint,
-        sigterm=sigterm,
-        exit_deadline_s=_deadline(exit_deadline_s),
-        providers=(_identity(tracer_provider), _identity(meter_provider)),
-    )
+    own = (tracer_provider, meter_provider)
+    asked = checked(settings, own)
     if not _in_force:
-        _in_force.append(_set_up(asked, given, before_exit, say or _to_stderr))
+        _in_force.append(_set_up(asked, own, before_exit, say or _to_stderr))
     return _confirmed(asked)
 
 
@@ -135,15 +114,16 @@ def reset() -> None:
 
 def _set_up(
     asked: Asked,
-    given: tuple[Any, Any],
+    own: tuple[Any, Any],
     before_exit: Callable[[], object],
     say: Callable[[str], object],
 ) -> _InForce:
     chosen = plan(asked, os.environ)
     if chosen.is_disabled:
         return _InForce(asked=asked, configuration=Configuration(is_disabled=True))
-    tracers = _own_provider("tracer_provider", given[0], trace.get_tracer_provider())
-    meters = _own_provider("meter_provider", given[1], metrics.get_meter_provider())
+    import_module("opentelemetry.propagate")  # whose import reads OTEL_PROPAGATORS
+    tracers = _own_provider("tracer_provider", own[0], trace.get_tracer_provider())
+    meters = _own_provider("meter_provider", own[1], metrics.get_meter_provider())
     chosen = _beside_own(asked, chosen, tracers, meters)
     configuration = Configuration(
         traces=tuple(map(str, chosen.traces)),
@@ -238,26 +218,3 @@ def _listed(places: tuple[str, ...]) -> str:
 
 def _protocol(destinations: tuple[Destination, ...]) -> str | None:
     return next((to.protocol for to in destinations if to.protocol), None)
-
-
-def _identity(provider: Any) -> int | None:
-    return None if provider is None else id(provider)
-
-
-def _deadline(seconds: Any) -> float:
-    if not isinstance(seconds, (int, float)) or not 0 <= seconds <= _LONGEST_DEADLINE_S:
-        raise ConfigurationError(
-            f"exit_deadline_s={seconds!r} is not possible; expected seconds, from 0 to "
-            f"{_LONGEST_DEADLINE_S}"
-        )
-    return float(seconds)
-
-
-def _pairs(headers: Mapping[str, str] | None) -> tuple[tuple[str, str], ...]:
-    if headers is None:
-        return ()
-    if not isinstance(headers, Mapping):
-        raise ConfigurationError(
-            f"headers must be a mapping from names to values, not {type(headers).__name__}"
-        )
-    return tuple(sorted((str(name), str(value)) for name, value in headers.items()))

@@ -13,7 +13,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
-demo: $(VENV)/.ready-demo ## one traced call against a stand-in model, and its table: no key, no server
+demo: $(VENV)/.ready-demo ## the story of fixed cost in half a minute, with a stand-in tool: no key, no server
 	@$(BIN)/llmphases demo
 
 check: lint types imports test-pythons test ## all that has to hold before a commit

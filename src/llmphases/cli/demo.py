@@ -1,154 +1,152 @@
-"""`llmphases demo`: the story in small, against the built-in stand-in model."""
+"""`llmphases demo`: the story of fixed cost in small, with real child processes."""
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
-import sys
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 
-from llmphases import llm_job, post_processing, prompt_build, traced_llm_call
-from llmphases.analysis.split import split
 from llmphases.calls import Call
 from llmphases.capture import current
-from llmphases.cli.exits import OK
-from llmphases.cli.terminal import complain, paper_of_stdout, write
-from llmphases.clock import SystemClock, sleep
-from llmphases.phases import Cost
-from llmphases.testing import CollectingObserver, FakeLLM
+from llmphases.cli.demo_progress import Progress
+from llmphases.cli.demo_story import UNITS, WAYS, InterruptedToolError, play
+from llmphases.cli.demo_text import ENDPOINT, SERVICE, Outcome, as_json, ending, opening
+from llmphases.cli.exits import OK, UsageError
+from llmphases.cli.terminal import paper_of_stdout, write
 
-UNITS = 156
-WORKERS = 4
-FIXED_S = 0.68
-"""A hundredth of the fixed cost that the story's command-line tool had per call."""
-PER_UNIT_S = 0.019
+_SCALE = 30.0
+_FASTEST = 100.0
+_PATIENCE_S = 3.0
 
 _EXAMPLES = """\
 examples:
-  llmphases demo                          about 8 seconds; needs no key and no server
-  llmphases demo --file demo.jsonl        keep the traces, for `llmphases report demo.jsonl`
+  llmphases demo                      half a minute; needs no key and no server
+  llmphases demo --scale 100          three times as fast
+  llmphases demo --save demo.jsonl    keep the traces, for `llmphases report demo.jsonl`
+  llmphases demo --json | jq '.ways[] | {title, took_s, fixed_share}'
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 llmphases demo
-                                          send them to Jaeger (or any OTLP receiver) as well
+                                      send them to Jaeger (or any OTLP receiver) as well
+
+All times shown are measured. Exit status: 0 all well, 2 it could not be done, 130 Control-C.
 """
-
-_STORY = f"""\
-{UNITS} pieces of work for a model that takes {FIXED_S:.2f} s before its first token and
-{PER_UNIT_S * 1000:.0f} ms per piece, with {WORKERS} workers \
-(the real story, a hundred times faster):"""
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """One way to cut the work into calls."""
-
-    name: str
-    title: str
-    chunks: int
-
-
-WAYS = (
-    _Way("one_call", "one call for everything", 1),
-    _Way("twelve_calls", "12 calls, three waves of 4", 12),
-    _Way("one_wave", "4 calls, as many as workers", WORKERS),
-)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command can be told."""
     parser.epilog = _EXAMPLES
-    parser.add_argument("--json", action="store_true", help="print JSON, as `report --json` does")
-    parser.add_argument("--file", metavar="OUT", help="also write the traces to this file")
+    parser.add_argument(
+        "--scale",
+        type=_scale,
+        default=_SCALE,
+        metavar="N",
+        help=f"how many times as fast as the real case, 1 to {_FASTEST:g} (default: {_SCALE:g})",
+    )
+    parser.add_argument("--save", metavar="FILE", help="add the traces to this file")
+    parser.add_argument("--json", action="store_true", help="print JSON, times in seconds")
+
+
+def _scale(text: str) -> float:
+    try:
+        scale = float(text)
+    except ValueError:
+        scale = 0.0
+    if not 1 <= scale <= _FASTEST:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}; expected a number from 1 to {_FASTEST:g}: any faster, and the start of "
+            f"Python would be most of what is seen"
+        )
+    return scale
 
 
 def run(args: argparse.Namespace) -> int:
     """Do the work in three ways, then show where the time went."""
     if current.is_disabled():
-        complain("LLMPHASES_DISABLED is set, so there is nothing to show; unset it")
-        return OK
-    where = _configured(args.file)
-    kept = CollectingObserver()
-    current.wired().observers.add(kept)
-    walls = [(way, _done(way)) for way in WAYS]
-    current.wired().observers.remove(kept)
-    if args.json:
-        from llmphases.reports.as_json import as_json  # noqa: PLC0415  # only if asked
-
-        write(as_json(split(kept.calls)))
-    else:
-        _show(kept.calls, walls, where)
+        raise UsageError("LLMPHASES_DISABLED is set, so there is nothing to show; unset it")
+    path = args.save or _new_file()
+    try:
+        outcome = _played(args, path)
+    except BaseException:
+        if not args.save:
+            _thrown_away(path)
+        raise
+    write(as_json(outcome) if args.json else ending(outcome, paper_of_stdout()))
     return OK
 
 
-def _configured(file: str | None) -> tuple[str, ...]:
-    """Where the traces go besides; nowhere unless asked."""
-    asked = any(name.startswith("OTEL_EXPORTER_OTLP") for name in os.environ)
-    if file is None and not asked and "OTEL_TRACES_EXPORTER" not in os.environ:
-        return ()
+def _new_file() -> str:
+    handle, path = tempfile.mkstemp(prefix="llmphases-demo-", suffix=".jsonl")
+    os.close(handle)
+    return path
+
+
+def _thrown_away(path: str) -> None:
+    from llmphases import flush  # noqa: PLC0415  # loads the SDK
+
+    flush(_PATIENCE_S)  # what is written later would make the file anew
+    Path(path).unlink(missing_ok=True)
+
+
+def _played(args: argparse.Namespace, path: str) -> Outcome:
+    from llmphases import flush  # noqa: PLC0415  # loads the SDK
+
+    sent_to = _configured(path)
+    if not args.json:
+        write(opening(args.scale, paper_of_stdout()))
+    try:
+        asyncio.run(_play_all(args.scale))
+    except InterruptedToolError:
+        raise KeyboardInterrupt from None
+    if not flush(_PATIENCE_S):
+        sent_to = ()  # why has been said
+    return Outcome(scale=args.scale, calls=_read_back(path), file=path, sent_to=sent_to)
+
+
+def _configured(path: str) -> tuple[str, ...]:
+    """Record into this file; gives where the environment sends it as well."""
     from llmphases import configure  # noqa: PLC0415  # loads the SDK
 
-    return configure(file=file, service_name="llmphases-demo").traces
+    variables = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ENDPOINT)
+    endpoint = next((os.environ[name] for name in variables if os.environ.get(name)), None)
+    # A plain Jaeger refuses metrics: they go where they are asked for in particular.
+    asked = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_METRICS_EXPORTER")
+    metrics = None if any(os.environ.get(name) for name in asked) else False
+    traces = configure(
+        endpoint=endpoint, file=path, metrics=metrics, service_name=SERVICE
+    ).traces  # fmt: skip
+    if path not in traces:
+        raise UsageError(
+            "nothing is recorded: OTEL_SDK_DISABLED or OTEL_TRACES_EXPORTER=none is set; unset it"
+        )
+    return tuple(place for place in traces if place != path)
 
 
-def _done(way: _Way) -> float:
-    """Do all the work in this way; gives the seconds it took."""
-    place_boxes = _named(way.name)
-    began_ns = SystemClock.now()
-    _progress(f"{way.title} ...")
-    with llm_job(f"{way.name}_job", workers=min(way.chunks, WORKERS), progress=False) as job:
-        for _ in job.map(place_boxes, [UNITS // way.chunks] * way.chunks):
-            pass
-    _progress("")
-    return (SystemClock.now() - began_ns) / 1e9
+async def _play_all(scale: float) -> None:
+    for way in WAYS:
+        with Progress(way.title, UNITS) as progress:
+            watching = asyncio.create_task(progress.watch())
+            try:
+                await play(way, scale, progress.one_done)
+            finally:
+                watching.cancel()
+                with suppress(asyncio.CancelledError):
+                    await watching
 
 
-def _named(name: str) -> Callable[[int], str]:
-    """The function of the story, with a name of its own for each way."""
+def _read_back(path: str) -> Sequence[Call]:
+    """The calls of this run, out of the file; it may hold earlier ones."""
+    from llmphases.sources.otlp_file import OtlpFiles  # noqa: PLC0415  # when there is one
 
-    @traced_llm_call(name=name, model="stand-in", provider="llmphases")
-    def place_boxes(units: int) -> str:
-        with prompt_build():
-            prompt = "Where do the boxes go? " * units
-            sleep(0.01)
-        model = FakeLLM(time_to_first_token_s=FIXED_S - 0.01, per_token_s=PER_UNIT_S, tokens=units)
-        answer = "".join(_answer(model, prompt))
-        with post_processing():
-            return answer.strip()
-
-    return place_boxes
-
-
-def _answer(model: FakeLLM, prompt: str) -> Iterator[str]:
-    from llmphases import traced_stream  # noqa: PLC0415  # as a program would, where it streams
-
-    for chunk in traced_stream(model.stream(prompt)):
-        for choice in chunk["choices"]:  # type: ignore[attr-defined]  # a dict as JSON gives it
-            yield choice["delta"].get("content", "")
-
-
-def _show(calls: list[Call], walls: list[tuple[_Way, float]], where: tuple[str, ...]) -> None:
-    from llmphases.reports.as_text import as_text  # noqa: PLC0415  # not for --json
-    from llmphases.reports.wording import duration  # noqa: PLC0415  # not for --json
-
-    lines = [_STORY, "", f"  {'':<30}{'took':>10}{'fixed paid':>14}{'generation':>14}"]
-    for way, seconds in walls:
-        own = [call for call in calls if call.name == way.name]
-        paid = [sum(call.cost_ns(c) for call in own) for c in (Cost.FIXED, Cost.GENERATION)]
-        took, fixed, generation = (duration(ns) for ns in (round(seconds * 1e9), *paid))
-        lines.append(f"  {way.title:<30}{took:>10}{fixed:>14}{generation:>14}")
-    shown = [call for call in calls if call.name == WAYS[1].name]
-    lines += ["", _LESSON, "", as_text(split(shown), paper_of_stdout())]
-    if where:
-        lines += ["", f"The traces went to {' and '.join(where)}."]
-    write("\n".join(lines))
-
-
-_LESSON = """\
-Every wave of calls pays the fixed cost again; as many calls as workers pay it in
-one wave. What each of the 12 calls paid, and for what:"""
-
-
-def _progress(text: str) -> None:
-    if sys.stderr.isatty():
-        sys.stderr.write(f"\r{text:<40}" if text else "\r" + " " * 40 + "\r")
-        sys.stderr.flush()
+    reading = OtlpFiles([path]).read()
+    last = max(reading.runs.values(), default=None)
+    calls = [call for call in reading.calls if reading.run_of(call) == last]
+    expected = sum(way.chunks for way in WAYS)
+    if len(calls) != expected:
+        raise UsageError(
+            f"{len(calls)} of {expected} calls are in {path}; is there an OTEL_TRACES_SAMPLER, or "
+            f"no room on the disk?"
+        )
+    return calls

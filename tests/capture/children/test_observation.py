@@ -212,6 +212,15 @@ def test_the_reason_for_a_retry_is_told_and_counted(spawn, timed):
     assert reasons == {"529": 1, "connection": 1}
 
 
+def test_a_reason_that_is_a_sentence_is_not_passed_on(spawn, timed):
+    child = spawn("claude-stream-json").says(1, type="system", subtype="init")
+    child.says(2, type="system", subtype="api_retry", error="no answer to 'my secret'")
+    child.says(3, type="result", subtype="error in 'my secret'", is_error=True)
+    assert child.seen.error_type == "_OTHER"
+    child.exit(4, code=1)
+    assert [s.attributes["error.type"] for s in timed.named("retry")] == ["_OTHER"]
+
+
 def test_a_request_that_its_child_took_along_failed_for_the_same_reason(spawn, timed):
     child = spawn("claude-stream-json").says(1, type="system", subtype="init")
     assert seconds(child.exit(3, code=-9)) == {"process_startup": 1, "retry": 2}

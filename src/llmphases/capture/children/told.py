@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from llmphases.calls import Usage
 from llmphases.capture.children.printable import PrintableText
 from llmphases.capture.values import clean_text
+from llmphases.conventions import OTHER_ERROR
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.child_events import (
     Answered,
@@ -18,6 +21,8 @@ from llmphases.recorder.child_events import (
 )
 from llmphases.recorder.children import ChildRecorder
 from llmphases.recorder.reported import ReportedTimes
+
+_WORD = re.compile(r"[\w.:-]{1,64}")
 
 
 class Told:
@@ -54,8 +59,13 @@ class Told:
             self._child.text(
                 text.first_ns, text.last_ns, streams=True if streams else None, times=times
             )
-        elif times is not None:
-            self._call.note_reported(times.raw)  # nothing to compare them with
+            self._times = None
+        self.conclude_facts()
+
+    def conclude_facts(self) -> None:
+        """The same, where the moments were seen elsewhere."""
+        if self._times is not None:
+            self._call.note_reported(self._times.raw)  # nothing to compare them with
         if self._usage is not None:
             self._call.add_usage(self._usage)
 
@@ -75,8 +85,7 @@ class Told:
             case Retry(reason, delay_ns):
                 self._forget_tokens()
                 resend_ns = None if delay_ns is None else at_ns + delay_ns
-                why = None if reason is None else clean_text(reason)
-                self._child.failed(at_ns, resend_ns, error_type=why)
+                self._child.failed(at_ns, resend_ns, error_type=_kind(reason))
 
     def _ready(self, rule: str, age_ns: int, at_ns: int) -> None:
         ready_ns = at_ns - age_ns
@@ -117,7 +126,7 @@ class Told:
         if said.provider is not None and facts.provider is None:
             facts.provider = clean_text(said.provider)
         if said.error is not None:
-            self.error = clean_text(said.error)
+            self.error = _kind(said.error)
             if at_ns is not None and self._child.has_open_request:
                 self._child.failed(at_ns, error_type=self.error)
         if said.reported is not None:
@@ -128,3 +137,10 @@ class Told:
             self._times = times
         else:
             self._child.report(times)
+
+
+def _kind(reason: str | None) -> str | None:
+    """A reason as an `error.type`: one word. A sentence may quote what was asked or answered."""
+    if reason is None:
+        return None
+    return clean_text(reason) if _WORD.fullmatch(reason) else OTHER_ERROR

@@ -1,5 +1,6 @@
 """Captured output of real programs, and where each of their phases was, read by hand."""
 
+import json
 from pathlib import Path
 
 DATA = Path(__file__).parents[2] / "adapters" / "commands" / "data"
@@ -61,6 +62,115 @@ CAPTURES = {
     ),
 }  # fmt: skip
 """File -> name of the format; phase, start and end in milliseconds since the spawn."""
+
+LLAMA_OLD = """
+llama_print_timings:        load time =   348.39 ms
+llama_print_timings:      sample time =     4.66 ms /    56 runs   (    0.08 ms per token)
+llama_print_timings: prompt eval time =   200.00 ms /    18 tokens (   11.11 ms per token)
+llama_print_timings:        eval time =   600.00 ms /    55 runs   (   10.91 ms per token)
+llama_print_timings:       total time =   973.52 ms /    73 tokens
+"""
+OLLAMA = """
+total duration:       950ms
+load duration:        300ms
+prompt eval count:    26 token(s)
+prompt eval duration: 200ms
+eval count:           40 token(s)
+eval duration:        400ms
+"""
+
+
+def _texts(*pieces, err="", end, exit_ms):
+    """Text that comes in pieces, then a report on stderr."""
+    records = [{"t_ms": at, "stream": "out", "text": text} for at, text in pieces]
+    records += [{"t_ms": end, "stream": "err", "text": err}] if err else []
+    return [*records, {"t_ms": exit_ms, "exit": 0}]
+
+
+def _data(name):
+    return (DATA / name).read_text("utf-8")
+
+
+PLAYED = {
+    name: (form, [json.loads(line) for line in _data(name).splitlines()], expected)
+    for name, (form, expected) in CAPTURES.items()
+} | {
+    # Real output without times, or real times of a few bytes: what it says is what it would be.
+    "gemini json": (
+        "gemini-json",
+        _texts((900.0, _data("gemini_json_0.61.0.json")), end=0, exit_ms=1100.0),
+        [(INFERENCE, 0, 900.0), (SHUTDOWN, 900.0, 1100.0)],
+    ),
+    "llm": (
+        "llm",
+        _texts((2268.4, "Hello"), (2366.1, " there"), (2468.4, "."), (2592.1, "\n"),
+               end=0, exit_ms=3116.2),
+        [(START, 0, 2268.4), (GENERATION, 2268.4, 2468.4), (SHUTDOWN, 2468.4, 3116.2)],
+    ),
+    "llm -u": (
+        "llm",
+        _texts((1000.0, "Hello there.\n"), err=_data("llm_usage_0.36.txt"), end=1010.0,
+               exit_ms=1200.0),
+        [(START, 0, 1000.0), (GENERATION, 1000.0, 1000.0), (SHUTDOWN, 1000.0, 1200.0)],
+    ),
+    "ollama --verbose": (
+        "ollama",
+        # 300 ms to load, 200 for the prompt.
+        _texts((1500.0, "Hello"), (1700.0, " there"), (1900.0, "."), err=OLLAMA, end=1920.0,
+               exit_ms=2100.0),
+        [(START, 0, 1000.0), (TTFT, 1000.0, 1500.0), (GENERATION, 1500.0, 1900.0),
+         (SHUTDOWN, 1900.0, 2100.0)],
+    ),
+    "llama.cpp, old": (
+        "llama-cpp",
+        _texts((900.0, "Hello"), (1200.0, " there"), (1500.0, "."), err=LLAMA_OLD, end=1520.0,
+               exit_ms=1700.0),
+        [(START, 0, 700.0), (TTFT, 700.0, 900.0), (GENERATION, 900.0, 1500.0),
+         (SHUTDOWN, 1500.0, 1700.0)],
+    ),
+    "llama.cpp, new": (
+        "llama-cpp",
+        # 130.58 ms for the prompt, 661.06 for the answer.
+        _texts((900.0, "Hello"), (1200.0, " there"), (1561.0, "."),
+               err=_data("llama_cpp_new.txt"), end=1580.0, exit_ms=1700.0),
+        [(START, 0, 769.42), (TTFT, 769.42, 900.0), (GENERATION, 900.0, 1561.0),
+         (SHUTDOWN, 1561.0, 1700.0)],
+    ),
+    "text that streams": (
+        "text",
+        _texts((600.0, "Hello"), (900.0, " there"), (1200.0, ".\n"), end=0, exit_ms=1400.0),
+        [(START, 0, 600.0), (GENERATION, 600.0, 1200.0), (SHUTDOWN, 1200.0, 1400.0)],
+    ),
+    "text in one burst": (
+        "text",
+        _texts((900.0, "Hello there.\n"), end=0, exit_ms=1100.0),
+        [(INFERENCE, 0, 900.0), (SHUTDOWN, 900.0, 1100.0)],
+    ),
+}  # fmt: skip
+"""Name -> of the format; the records that are played; phases as above."""
+
+TOLD_AT = {
+    2330.2: 3323.2,  # by the program's own clock
+    1920.0: 920.0,  # when it says it will try again
+    1000.0: 1500.0, 700.0: 900.0, 769.42: 900.0,  # before the first token, as the server says
+}  # fmt: skip
+"""Moments that no record has the time of -> that of the record by which they are known."""
+
+COMMANDS = {
+    "claude-json": "claude -p hi --output-format json",
+    "claude-stream-json": "claude -p hi --output-format stream-json --verbose",
+    "codex-json": "codex exec --json hi",
+    "copilot-json": "copilot -p hi --output-format json",
+    "gemini-json": "gemini -p hi --output-format json",
+    "gemini-stream-json": "gemini -p hi --output-format stream-json",
+    "llama-cpp": "llama-cli -m tiny.gguf -p hi",
+    "llm": "llm hi",
+    "ollama": "ollama run --verbose tiny hi",
+    "opencode-json": "opencode run --format json hi",
+    "qwen-stream-json": "qwen -p hi --output-format stream-json --include-partial-messages",
+    "text": "a-tool hi",
+}
+"""Name of a format -> a command that prints in it."""
 
 
 def extents(call):

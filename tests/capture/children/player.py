@@ -1,29 +1,29 @@
 """Plays a capture of a program's output at its original pace.
 
-`python player.py CAPTURE BEGAN`: BEGAN is what `time.perf_counter_ns` said when this process was
-about to be spawned; each line is written as long after it as the capture says. The last thing on
-stderr is how late the latest of them was, in milliseconds.
+Run under the program's own name, with its own options. `PLAYED` is the capture, one JSON record per
+line; `BEGAN` is what `time.perf_counter_ns` said just before this process was spawned: each piece
+is written as long after it as the capture says. `STAMPS` is where to note when each record's time
+was in truth: just before its piece was written, and just after.
 """
 
 import json
 import os
-import sys
 import time
 from pathlib import Path
 
 
-def main(path, began):
-    late = 0.0
-    records = [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
-    for record in records:
-        ahead = began / 1e9 + record["t_ms"] / 1e3 - time.perf_counter()
-        if ahead > 0:
-            time.sleep(ahead)
-        if "line" in record:
-            late = max(late, time.perf_counter() - began / 1e9 - record["t_ms"] / 1e3)
-            os.write(1 if record["stream"] == "out" else 2, record["line"].encode() + b"\n")
-    os.write(2, f"\nlate {late * 1e3:.1f}\n".encode())
-    os._exit(int(records[-1].get("exit", 0)))
+def main(played, began, stamps):
+    with Path(stamps).open("w", encoding="ascii") as file:
+        for record in map(json.loads, Path(played).read_text("utf-8").splitlines()):
+            ahead = began / 1e9 + record["t_ms"] / 1e3 - time.perf_counter()
+            if ahead > 0:
+                time.sleep(ahead)
+            before = time.perf_counter_ns()
+            if "exit" not in record:
+                text = record["text"] if "text" in record else record["line"] + "\n"
+                os.write(1 if record["stream"] == "out" else 2, text.encode())
+            file.write(f"{before} {time.perf_counter_ns()}\n")
+    os._exit(int(record["exit"]))
 
 
-main(sys.argv[1], int(sys.argv[2]))
+main(os.environ["PLAYED"], int(os.environ["BEGAN"]), os.environ["STAMPS"])

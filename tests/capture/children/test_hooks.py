@@ -332,16 +332,9 @@ def test_a_known_format_is_read_from_what_the_program_reads_anyway(calls, tmp_pa
     assert calls[0].process.executable == "claude"
 
 
-def test_nothing_of_its_words_and_output_leaves(exported):
-    with llm_call("ask"):
-        read_by("out('MARKER'); err('MARKER')", env={**os.environ, "X": "MARKER"}, stderr=-1)
-        subprocess.run(["echo", "MARKER"], capture_output=True, check=True)
-    assert "MARKER" not in repr([(s.name, dict(s.attributes), s.events) for s in exported.spans])
-
-
 @pytest.mark.slow
 def test_a_great_deal_of_output_needs_no_more_memory(calls):
-    size = 300_000_000
+    size = 1_000_000_000
     command = ["head", "-c", str(size), "/dev/zero"]
     with llm_call("ask"), subprocess.Popen(command, stdout=subprocess.PIPE) as popen:
         before = _resident()

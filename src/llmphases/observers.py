@@ -220,7 +220,7 @@ class Observer:
 class Frame:
     """Where in the traced program the current context stands."""
 
-    __slots__ = ("block", "call", "job", "owner", "queued")
+    __slots__ = ("block", "call", "exchange", "job", "owner", "queued")
 
     def __init__(
         self,
@@ -230,6 +230,7 @@ class Frame:
         job: OpenJob | None = None,
         owner: OpenSpan | None = None,
         queued: OpenPhase | None = None,
+        exchange: object = None,
     ) -> None:
         self.call = call
         self.block = block
@@ -239,6 +240,8 @@ class Frame:
         """Whose span is the current one."""
         self.queued = queued
         """The wait for a worker that the next call in this context is to name; used up once."""
+        self.exchange = exchange
+        """The method of a client library that asks a model here; what it calls is part of it."""
 
 
 class Carrier(Protocol):
@@ -309,6 +312,8 @@ class Observers(Observer):
     def _listen(self, observers: tuple[Observer, ...]) -> None:
         """From now on it is these; each hears only of what it has a method of its own for."""
         self._observers = observers
+        self.is_empty = not observers
+        """Whether nobody listens: then nothing needs to be recorded."""
         self._of_jobs_started = _hearing(observers, "job_started")
         self._of_jobs_ended = _hearing(observers, "job_ended")
         self._of_calls_started = _hearing(observers, "call_started")

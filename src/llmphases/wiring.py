@@ -50,6 +50,7 @@ def _telemetry(
 
 def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) -> Wiring:
     """A wiring with the usual chunk shapes."""
+    from llmphases.adapters.answers import facts_of  # noqa: PLC0415
     from llmphases.adapters.chunks import shape_from_predicate, shape_of  # noqa: PLC0415
     from llmphases.adapters.commands.registry import format_for  # noqa: PLC0415
     from llmphases.adapters.commands.routes import route_for  # noqa: PLC0415
@@ -64,6 +65,7 @@ def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) ->
         shape_of=shape_of,
         shape_from_predicate=shape_from_predicate,
         usage_of=usage_of,
+        facts_of=facts_of,
         format_for=format_for,
         route_for=route_for,
         asks_a_model=asks_a_model,

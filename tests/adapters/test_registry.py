@@ -17,7 +17,12 @@ def _off_again():
     uninstrument()
 
 
-@pytest.mark.parametrize("names", [(), ("subprocess",), ("subprocess", "subprocess")])
+def test_by_default_it_is_everything():
+    done = instrument()
+    assert {"subprocess", "openai"} == {*done.hooked, *done.skipped}
+
+
+@pytest.mark.parametrize("names", [("subprocess",), ("subprocess", "subprocess")])
 def test_it_says_what_was_hooked(names):
     plain = subprocess.Popen.__init__
     done = instrument(*names)
@@ -36,6 +41,6 @@ def test_what_cannot_be_hooked_is_skipped_with_the_reason(monkeypatch):
 
 @pytest.mark.parametrize("do", [instrument, uninstrument])
 def test_a_name_that_is_not_known_is_said_so(do):
-    with pytest.raises(ArgumentError, match=r"'openia'; there is: subprocess"):
+    with pytest.raises(ArgumentError, match=r"'openia'; there is: openai, subprocess"):
         do("openia")
     assert not instrumentation._is_on

@@ -11,6 +11,7 @@ from architecture.source_tree import imported, is_within, modules
 SHARED = {
     "__init__.py": "empty",
     "contract.py": "what a shape is",
+    "answers.py": "reads every whole answer we know",
     "chunks.py": "which shapes there are",
     "usage.py": "reads every usage we know",
     "registry.py": "what can be hooked into",

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from llmphases.adapters.sdks.openai_sdk import OPENAI
 from llmphases.capture.children import instrumentation as children
+from llmphases.capture.clients.contract import Sdk
+from llmphases.capture.clients.patches import Patches
 from llmphases.errors import ArgumentError
 from llmphases.observers import never_raises
 
@@ -27,6 +30,11 @@ class _Hooks:
     uninstall: Callable[[], None]
 
 
+def _of_sdk(sdk: Sdk) -> _Hooks:
+    patches = Patches(sdk)
+    return _Hooks(lambda _propagate, _inherit_otel: patches.install(), patches.uninstall)
+
+
 _KNOWN: dict[str, _Hooks] = {
     children.NAME: _Hooks(
         lambda propagate, inherit_otel: children.install(
@@ -34,6 +42,7 @@ _KNOWN: dict[str, _Hooks] = {
         ),
         children.uninstall,
     ),
+    **{sdk.name: _of_sdk(sdk) for sdk in (OPENAI,)},
 }
 
 
@@ -41,9 +50,10 @@ def instrument(*names: str, propagate: bool = True, inherit_otel: bool = True) -
     """Have calls made in other ways than through llmphases take part in the trace.
 
     Args:
-        *names: what to hook into; default: everything that is known and installed. So far that is
+        *names: what to hook into; default: everything that is known and installed.
             `subprocess`: what a program starts inside a traced call by `subprocess` or asyncio is
-            timed, without a change to what the program gets.
+            timed. `openai`: what is asked by this SDK is part of the traced call that is open,
+            else a call of its own. Neither changes what the program gets.
         propagate: False: children are not told where in the trace they are. Otherwise it is in
             their environment (`TRACEPARENT`).
         inherit_otel: False: children that are given no environment of their own do not inherit our

@@ -50,5 +50,11 @@ class Wiring:
     shape_of: Callable[[Any], ChunkShape]
     shape_from_predicate: Callable[[Callable[[Any], bool]], ChunkShape]
     usage_of: Callable[[Any], Usage | None]
+    facts_of: Callable[[Any], ChunkFacts | None]
+    """Of a whole answer."""
     format_for: Callable[..., Any]
     """Of a command's words and maybe a format's name: its `children.formats.CommandFormat`."""
+    route_for: Callable[..., Any]
+    """Of a command's words, environment and folder: its `children.tap.contract.TapRoute`."""
+    asks_a_model: Callable[[str, str], bool]
+    """Whether an HTTP request (method, path) asks a model for an answer."""

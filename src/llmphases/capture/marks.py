@@ -11,7 +11,6 @@ from llmphases.capture.current import (
     block_of,
     context_key,
     frame_here,
-    is_in_block,
     outcome,
     recorder_of,
     wired,
@@ -53,7 +52,7 @@ class LlmCall:
     @never_raises
     def request_sent(self) -> None:
         """A request to a model goes out now. The one before it in this task or thread is over."""
-        if self._recorder is not None and not is_in_block():
+        if self._recorder is not None and not _is_in_block():
             self._recorder.request_sent(wired().now(), context_key(), _base())
 
     def request(self) -> RequestBlock:
@@ -72,7 +71,7 @@ class LlmCall:
                 wired().now(),
                 context_key(),
                 kind=REASONING if kind == "reasoning" else ANSWER,
-                inside_block=is_in_block(),
+                inside_block=_is_in_block(),
             )
 
     @never_raises
@@ -80,7 +79,7 @@ class LlmCall:
         """The newest request of this task or thread has given its last token now."""
         if self._recorder is not None:
             now_ns = wired().now()
-            self._recorder.last_token(now_ns, context_key(), inside_block=is_in_block())
+            self._recorder.last_token(now_ns, context_key(), inside_block=_is_in_block())
 
     @never_raises
     def usage(
@@ -268,6 +267,10 @@ def leave(token: Any) -> None:
         wired().carrier.variable.reset(token)
     except ValueError:
         return
+
+
+def _is_in_block() -> bool:
+    return block_of(frame_here()) is not None
 
 
 def _base() -> object:

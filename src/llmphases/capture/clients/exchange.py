@@ -1,0 +1,176 @@
+"""One use of an SDK's method: a request to a model, or several where the SDK tries again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from llmphases.capture.clients.contract import Method
+from llmphases.capture.current import (
+    begin_call,
+    block_of,
+    context_key,
+    end_call,
+    is_off_here,
+    outcome,
+    recorder_of,
+    wired,
+)
+from llmphases.capture.flows import Flow
+from llmphases.capture.marks import leave
+from llmphases.capture.streams import is_stream, watched
+from llmphases.capture.values import clean_text
+from llmphases.observers import Frame, never_raises
+from llmphases.recorder import CallRecorder
+from llmphases.recorder.recorder import Description
+from llmphases.recorder.requests import Request
+
+
+class Exchange:
+    """What was asked of a model: in the call that is open, else in a call of its own."""
+
+    __slots__ = ("__weakref__", "_base", "_key", "_owns", "_request", "call", "context", "is_over")
+
+    def __init__(self, call: CallRecorder, base: object, *, owns: bool) -> None:
+        self.call = call
+        self.context: object = None
+        """What the SDK's method is to run in."""
+        self.is_over = False
+        self._base = base
+        self._key = context_key()
+        self._owns = owns
+        self._request: Request | None = None
+
+    def ask(self) -> None:
+        """A request goes out; after a failed one it is that once more."""
+        if self._request is None or not self._request.is_open:
+            self._request = self.call.request_sent(wired().now(), self._key, self._base)
+
+    @property
+    def request(self) -> Request | None:
+        """The newest of its requests."""
+        return self._request
+
+    def attempt_failed(self, error_type: str | None) -> None:
+        """The newest attempt is known to have failed; the SDK may try again."""
+        if self._request is not None:
+            now_ns = wired().now()
+            self.call.request_ended(self._request, now_ns, failed=True, error_type=error_type)
+
+    @never_raises
+    def failed(self, error: BaseException) -> None:
+        """The method raised."""
+        if isinstance(error, Exception):
+            self.attempt_failed(outcome(error)[1])
+        elif self._request is not None:
+            self.call.request_ended(self._request, wired().now())
+        self._end(error)
+
+    def answered(self, result: Any) -> Any:
+        """The method's result: as it is, or a stream that is watched from now on."""
+        handed_out = self._answered(result)
+        return result if handed_out is None else handed_out
+
+    @never_raises
+    def _answered(self, result: Any) -> Any:
+        if is_stream(result):
+            self.is_over = True
+            return watched(result, Flow(call=self.call, is_own=False, finishes=self._owns))
+        now_ns = wired().now()
+        self.tell(result)  # first: what a server says of its times decides what the request was
+        if self._request is not None:
+            self.call.request_ended(self._request, now_ns)
+        self._end(None)
+        return None
+
+    def tell(self, answer: Any) -> None:
+        """Note what a whole answer says beside its text."""
+        facts = wired().facts_of(answer)
+        if facts is None:
+            return
+        known = self.call.facts
+        known.response_model = facts.response_model or known.response_model
+        known.provider = known.provider or facts.provider
+        if facts.usage is not None:
+            self.call.add_usage(facts.usage)
+        if facts.reported is not None:
+            self.call.report(facts.reported, self._key)
+
+    def _end(self, error: BaseException | None) -> None:
+        self.is_over = True
+        if self._owns:
+            end_call(self.call, error)
+
+
+@never_raises
+def begin_exchange(
+    method: Method, client: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Exchange | None:
+    """Note that a method asks a model now.
+
+    None where that is not to be seen: tracing is off, a block owns what happens in it, or the
+    method was called by another one that is seen.
+    """
+    if is_off_here():
+        return None
+    wiring = wired()
+    base = wiring.carrier.variable.get()
+    frame = wiring.carrier.frame_of(base)
+    if frame is not None and (frame.exchange is not None or block_of(frame) is not None):
+        return None
+    model, provider = _asked(method, client, args, kwargs)
+    call = recorder_of(frame)
+    owns = call is None
+    if call is None:
+        name = f"{method.operation} {model}" if model else method.operation
+        what = Description(name=name, operation=method.operation, provider=provider, model=model)
+        call = begin_call(what)
+        if call is None:
+            return None
+        base = call.context
+    else:
+        call.facts.request_model = call.facts.request_model or model
+        call.facts.provider = call.facts.provider or provider
+    exchange = Exchange(call, base, owns=owns)
+    exchange.ask()
+    owner = exchange.request.phase if exchange.request is not None else None
+    inside = Frame(call=call, owner=owner or call, job=call.job, exchange=exchange)
+    exchange.context = wiring.carrier.enter(base, inside)
+    return exchange
+
+
+def _asked(
+    method: Method, client: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> tuple[str | None, str | None]:
+    """Model and provider, as far as they can be told."""
+    model = never_raises(method.model)(client, args, kwargs)
+    provider = never_raises(method.provider)(client)
+    return clean_text(model) if isinstance(model, str) else None, provider
+
+
+def run(exchange: Exchange, wrapped: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+    """Run a method in the context of its exchange."""
+    variable = wired().carrier.variable
+    token = variable.set(exchange.context)
+    try:
+        result = wrapped(*args, **kwargs)
+    except BaseException as error:
+        leave(token)
+        exchange.failed(error)
+        raise
+    leave(token)
+    return exchange.answered(result)
+
+
+async def run_async(exchange: Exchange, body: Any) -> Any:
+    """Await the body of a method in the context of its exchange."""
+    variable = wired().carrier.variable
+    token = variable.set(exchange.context)
+    try:
+        result = await body
+    except BaseException as error:
+        leave(token)
+        exchange.failed(error)
+        raise
+    leave(token)
+    return exchange.answered(result)

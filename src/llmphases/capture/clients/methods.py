@@ -1,0 +1,38 @@
+"""What stands around the methods of an SDK once it is hooked into."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from llmphases.capture.clients.contract import Method
+from llmphases.capture.clients.exchange import begin_exchange, run, run_async
+from llmphases.capture.returned import Unstarted, named_as
+
+Wrapper = Callable[[Any, Any, Any, Any], Any]
+
+
+def around(method: Method, function: Any) -> Wrapper:
+    """What runs in place of a method; a coroutine begins its request when it is first awaited."""
+
+    def asked(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        exchange = begin_exchange(method, instance, args, kwargs)
+        if exchange is None:
+            return wrapped(*args, **kwargs)
+        return run(exchange, wrapped, args, kwargs)
+
+    async def later(held: Unstarted, instance: Any, args: Any, kwargs: Any) -> Any:
+        body = held.taken()
+        exchange = begin_exchange(method, instance, args, kwargs)
+        return await body if exchange is None else await run_async(exchange, body)
+
+    def asked_later(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        body = wrapped(*args, **kwargs)  # arguments are checked at the call
+        if not inspect.iscoroutine(body):
+            return body
+        return named_as(later(Unstarted(body), instance, args, kwargs), body)
+
+    # A decorator of the SDK's own may hide that a function is a coroutine function.
+    is_async = inspect.iscoroutinefunction(inspect.unwrap(function))
+    return asked_later if is_async else asked

@@ -248,6 +248,17 @@ def test_where_nothing_is_recorded_there_is_nothing_to_show(
     assert list((tmp_path / "tmp").iterdir()) == []
 
 
+def test_the_help_fits_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main(["demo", "--help"])
+    out = capsys.readouterr().out
+    assert "examples:" in out
+    assert max(map(len, out.splitlines())) <= 80
+
+
 @pytest.mark.parametrize("scale", ["0", "0.5", "1000", "nan", "fast"])
 def test_a_scale_that_shows_nothing_is_wrong_usage(
     scale: str, capsys: pytest.CaptureFixture[str]

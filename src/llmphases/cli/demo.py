@@ -24,14 +24,16 @@ _PATIENCE_S = 3.0
 
 _EXAMPLES = """\
 examples:
-  llmphases demo                      half a minute; needs no key and no server
-  llmphases demo --scale 100          three times as fast
-  llmphases demo --save demo.jsonl    keep the traces, for `llmphases report demo.jsonl`
+  llmphases demo                    half a minute; needs no key and no server
+  llmphases demo --scale 100        three times as fast
+  llmphases demo --save demo.jsonl  add its traces to a file of your own
   llmphases demo --json | jq '.ways[] | {title, took_s, fixed_share}'
   OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 llmphases demo
-                                      send them to Jaeger (or any OTLP receiver) as well
+                                    into Jaeger (or whatever takes OTLP) as well
 
-All times shown are measured. Exit status: 0 all well, 2 it could not be done, 130 Control-C.
+All times shown are measured. Without --save the traces are in a temporary file,
+whose name stands at the end. Exit status: 0 all well, 2 it could not be done,
+130 Control-C.
 """
 
 

@@ -6,17 +6,22 @@ Whoever runs it gets what `subprocess` would give, and the call says what happen
 from __future__ import annotations
 
 import asyncio
+import functools
 import os
+import random
 import subprocess
 import threading
 from asyncio.subprocess import DEVNULL, PIPE
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+import psutil
 import pytest
 
 from capture.children.tools_of_ours import is_gone, tool
 from llmphases import llm_call, run_command, run_command_async, stream_command, stream_command_async
+from llmphases.capture.children import sampler
+from llmphases.capture.children.process_table import PsutilTable
 
 pytestmark = pytest.mark.usefixtures("hooked")
 CHILD = ("process_startup", "inference")
@@ -205,3 +210,69 @@ async def test_two_hundred_children_at_once(way, exported):
         outcome.code for outcome in outcomes
     )
     assert not [thread for thread in threading.enumerate() if thread.name == "llmphases-command"]
+
+
+# --- what the system does not tell ---------------------------------------------------------------
+
+
+def many(number, threads=8):
+    """Exit codes of so many children, and those they should have."""
+    with ThreadPoolExecutor(threads) as pool:
+        commands = [["sh", "-c", f"exit {i % 7}"] for i in range(number)]
+        results = list(pool.map(run_command, commands))
+    return [result.returncode for result in results], [i % 7 for i in range(number)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["NoSuchProcess", "AccessDenied", "ZombieProcess", "any"])
+def test_what_psutil_raises_at_any_time_is_felt_by_nobody(kind, exported, caplog, monkeypatch):
+    """RC-073: as where there is no `/proc`."""
+    kinds = ("NoSuchProcess", "AccessDenied", "ZombieProcess")
+    raised = []
+    chance = random.Random(7)  # no secret
+
+    def at_random(name):
+        true = getattr(psutil.Process, name)
+
+        @functools.wraps(true)
+        def method(process, *args, **kwargs):
+            if chance.random() < 0.3:
+                raised.append(name)
+                raise getattr(psutil, chance.choice(kinds) if kind == "any" else kind)(1)
+            return true(process, *args, **kwargs)
+
+        monkeypatch.setattr(psutil.Process, name, method)
+
+    for name in ("__init__", "status", "cpu_times", "ppid", "create_time", "memory_info"):
+        at_random(name)
+    monkeypatch.setattr(sampler, "_sampler", sampler.Sampler(PsutilTable))
+    got, expected = many(200)
+    assert got == expected
+    assert len(exported.calls) == 200
+    assert caplog.messages == []
+    assert {"__init__", "status", "cpu_times"} <= set(raised)
+    for call in exported.calls:
+        use = call.process
+        assert use.exit_code is not None
+        assert use.memory_peak is None or use.memory_peak > 0
+        assert call.error_type == (str(use.exit_code) if use.exit_code else None)
+
+
+@pytest.mark.parametrize("fault", [ImportError("psutil"), RuntimeError("of any kind")])
+def test_without_anything_that_looks_at_processes_only_the_exit_is_known(
+    fault, exported, monkeypatch
+):
+    """RC-073: psutil cannot be imported, or is broken."""
+
+    def tables():
+        if isinstance(fault, ImportError):
+            return  # as `table_of_this_machine` has it
+        raise fault
+
+    monkeypatch.setattr(sampler, "_sampler", sampler.Sampler(tables))
+    got, expected = many(10)
+    assert got == expected
+    for call in exported.calls:
+        use = call.process
+        assert (use.memory_peak, use.survivors) == (None, None)
+        assert use.cpu_ns is not None  # of the system, when it was waited for

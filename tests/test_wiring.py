@@ -41,7 +41,7 @@ def run(options: str, folder: Path, **environment: str) -> subprocess.CompletedP
     return subprocess.run(
         [sys.executable, "-c", PROGRAM.format(options=options)],
         cwd=folder, env={**environment, "PATH": ""}, capture_output=True, text=True, check=False,
-        timeout=60,
+        timeout=120,
     )  # fmt: skip
 
 
@@ -106,7 +106,7 @@ def test_a_variable_that_cannot_be_read_is_told_by_configure_and_ends_no_other_p
     program = PROGRAM.replace("llmphases.configure({options})", "") + "print('went on')"
     done = subprocess.run(
         [sys.executable, "-c", program], env={variable: value, "PATH": ""}, cwd=tmp_path,
-        capture_output=True, text=True, check=False, timeout=60,
+        capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "went on\n")
 
@@ -159,7 +159,7 @@ early()
 print([span.name for span in kept.get_finished_spans()])
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.strip() == "['early']"
 
@@ -193,7 +193,7 @@ with llmphases.llm_call("asked"):
 print(llmphases.flush(), [span.name for span in kept.get_finished_spans()])
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
     )
     assert done.stdout.strip() == "True ['asked']"
 
@@ -211,8 +211,54 @@ trace.set_tracer_provider(Own())
 llmphases.configure(file="kept.jsonl")
 """
     done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 1
     assert "ConfigurationError" in done.stderr
     assert "tracer_provider=" in done.stderr
+
+
+SWITCHED_OFF = """
+import llmphases
+from llmphases.capture import current
+from llmphases.testing import CollectingObserver
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry import trace
+
+trace.set_tracer_provider(TracerProvider())
+
+@llmphases.traced_llm_call
+def answer():
+    with llmphases.prompt_build():
+        return llmphases.current_call()
+
+@llmphases.traced_llm_call
+def stream():
+    yield from "ab"
+
+def all_ways():
+    with llmphases.llm_job("job", workers=1) as job, llmphases.llm_call("block") as block:
+        handles = [answer(), *job.map(lambda _: answer(), [1]), block]
+    assert list(stream()) == ["a", "b"]
+    return [handle.record is not None for handle in handles]
+
+print(*all_ways())
+heard = CollectingObserver()
+current.wired().observers.add(heard)
+print(*all_ways())
+print(*sorted(call.name for call in heard.calls))
+current.wired().observers.remove(heard)
+print(*all_ways())
+"""
+
+
+def test_with_the_sdk_disabled_only_a_listener_of_the_program_makes_calls_recorded() -> None:
+    """RC-085"""
+    done = subprocess.run(
+        [sys.executable, "-c", SWITCHED_OFF], env={"OTEL_SDK_DISABLED": "true", "PATH": ""},
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.stderr == ""
+    assert done.stdout.splitlines() == [
+        "False False False", "True True True", "answer answer block stream", "False False False",
+    ]  # fmt: skip

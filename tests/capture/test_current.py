@@ -256,7 +256,7 @@ class FailingCarrier(PlainCarrier):
 
 BROKEN = {
     "observer": lambda: wiring_with(Observers([Failing()]), PlainCarrier()),
-    "carrier": lambda: wiring_with(Observers(), FailingCarrier()),
+    "carrier": lambda: wiring_with(Observers([Observer()]), FailingCarrier()),
 }
 
 

@@ -184,7 +184,7 @@ class CallBlock(Scope[LlmCall]):
         return CallBlock(self._what)
 
     def _begin(self) -> LlmCall:
-        if not is_disabled():
+        if not is_off_here():
             self._recorder = begin_call(self._what)
         if self._recorder is not None:
             self._token = wired().carrier.variable.set(self._recorder.context)

@@ -98,10 +98,13 @@ def is_disabled() -> bool:
 
 
 def is_off_here() -> bool:
-    """`is_disabled`, asked only where nothing of ours is open: the environment answers slowly."""
+    """Whether nobody listens, or `is_disabled`: asked last, for the environment answers slowly."""
     wiring = _slot.wiring
-    if wiring is not None and wiring.carrier.frame_of(wiring.carrier.variable.get()) is not None:
-        return False
+    if wiring is not None:
+        if wiring.observers.is_empty:
+            return True
+        if wiring.carrier.frame_of(wiring.carrier.variable.get()) is not None:
+            return False
     return is_disabled()
 
 
@@ -129,8 +132,10 @@ def recorder_of(frame: Frame | None) -> CallRecorder | None:
 
 @never_raises
 def begin_call(what: Description) -> CallRecorder | None:
-    """Open a call in the current context; its body is to run in `call.context`."""
+    """Open a call here, whose body is to run in `call.context`; None if nobody listens."""
     wiring = wired()
+    if wiring.observers.is_empty:
+        return None
     carrier = wiring.carrier
     base = carrier.variable.get()
     frame = carrier.frame_of(base)
@@ -139,14 +144,9 @@ def begin_call(what: Description) -> CallRecorder | None:
     parent = (frame.owner or job) if frame is not None else None
     at_ns, offset_ns = stamp(outer or job)
     call = CallRecorder(
-        what,
-        at_ns,
-        offset_ns=offset_ns,
-        observers=wiring.observers,
-        outer=outer,
-        parent=parent,
+        what, at_ns, offset_ns=offset_ns, observers=wiring.observers, outer=outer, parent=parent,
         inside_block=frame is not None and frame.block is not None and outer is not None,
-    )
+    )  # fmt: skip
     call.base = base
     if frame is not None:
         call.queued_ns = _waited(frame)
@@ -249,11 +249,6 @@ def close_open_calls() -> None:
     _slot.open_calls.clear()
     for job in list(_slot.open_jobs):
         end_job(job)
-
-
-def is_in_block() -> bool:
-    """Whether the current context is inside an open block."""
-    return block_of(frame_here()) is not None
 
 
 def block_of(frame: Frame | None) -> OpenPhase | None:

@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, overload
 
 from llmphases.capture.blocks import is_name
-from llmphases.capture.current import begin_job, end_job, frame_here, is_disabled, wired
+from llmphases.capture.current import begin_job, end_job, frame_here, is_off_here, wired
 from llmphases.capture.marks import leave
 from llmphases.capture.pools import Pool, results
 from llmphases.capture.progress import Progress
@@ -99,7 +99,7 @@ class LlmJob:
 
     @never_raises
     def _begin(self) -> None:
-        if is_disabled():
+        if is_off_here():
             return
         wiring = wired()
         variable, carrier = wiring.carrier.variable, wiring.carrier

@@ -10,6 +10,8 @@ import rows
 import surroundings
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 
+from llmphases.capture import current
+
 CALLS = 50
 
 
@@ -32,6 +34,7 @@ def added(prepare: Callable[[], object]) -> Callable[[int], float]:
 def sdk_disabled() -> None:
     os.environ["OTEL_SDK_DISABLED"] = "true"
     surroundings.start()
+    current.wire(None)  # made when first needed, as in a program
 
 
 def llmphases_disabled() -> None:

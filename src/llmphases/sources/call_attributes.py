@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 from llmphases import conventions as names
 from llmphases.calls import AttributeValue, Call, Detail, Ended, ProcessUse, Scalar, Stretch, Usage
 from llmphases.phases import Cost, Phase
+from llmphases.records import assembler
 from llmphases.sources.contract import SpanRecord
 
 Attributes = Mapping[str, AttributeValue]
 
+_call = assembler(Call)
+
 _PHASE_OF = {names.phase_duration(phase): phase for phase in Phase}
 _COST_DURATIONS = {cost: names.cost_duration(cost) for cost in Cost}
+_COST_OF = {phase: phase.cost for phase in Phase}
+_CANDIDATES = (Cost.UNSPLIT, Cost.FIXED)
+_NO_PROCESS = ProcessUse()
 _ENDED: dict[object, Ended] = {ended.value: ended for ended in Ended}
+_MANY_KEYS = 1000
+"""How many names of attributes are remembered: the same few are met on every call."""
 _DEFAULT_OPERATION = "chat"
 _OTHER_ERROR = "_OTHER"
 """What the conventions call an error whose type nobody said."""
@@ -36,7 +45,7 @@ def call_of(
     costs = {cost: _required_ns(said, key) for cost, key in _COST_DURATIONS.items()}
     exclusive = {phase: _required_ns(said, key) for key, phase in _PHASE_OF.items() if key in said}
     unattributed = _required_ns(said, names.UNATTRIBUTED_DURATION)
-    return Call(
+    return _call(
         name=str(said[names.CALL_NAME]),
         start_unix_ns=span.start_unix_ns,
         duration_ns=sum(costs.values()),
@@ -99,9 +108,10 @@ def _unattributed_cost(
 ) -> Cost:
     rest = dict(costs)
     for phase, nanoseconds in exclusive.items():
-        rest[phase.cost] -= nanoseconds
-    for candidate in (Cost.UNSPLIT, Cost.FIXED):
-        if all(ns == (unattributed_ns if c is candidate else 0) for c, ns in rest.items()):
+        rest[_COST_OF[phase]] -= nanoseconds
+    left = {cost: ns for cost, ns in rest.items() if ns}
+    for candidate in _CANDIDATES:
+        if left == ({candidate: unattributed_ns} if unattributed_ns else {}):
             return candidate
     raise ValueError(f"phases and costs do not add up: {rest}, {unattributed_ns} unattributed")
 
@@ -127,7 +137,7 @@ def _process(said: Attributes) -> ProcessUse | None:
         memory_peak=_whole(said, names.PROCESS_MEMORY_PEAK),
         survivors=_whole(said, names.PROCESS_SURVIVORS),
     )
-    return None if process == ProcessUse() else process
+    return None if process == _NO_PROCESS else process
 
 
 def _error_type(span: SpanRecord) -> str | None:
@@ -140,16 +150,23 @@ def _ended(said: Attributes) -> Ended | None:
 
 
 def _reported(said: Attributes) -> dict[str, Scalar]:
-    prefix = names.REPORTED_PREFIX
     return {
-        key.removeprefix(prefix): value
+        key.removeprefix(names.REPORTED_PREFIX): value
         for key, value in said.items()
-        if key.startswith(prefix) and key != names.REPORTED_TRUSTED and not isinstance(value, tuple)
+        if _is_reported(key) and not isinstance(value, tuple)
     }
 
 
 def _own_attributes(said: Attributes) -> dict[str, AttributeValue]:
-    return {key: value for key, value in said.items() if not names.is_ours(key)}
+    return {key: value for key, value in said.items() if not _is_ours(key)}
+
+
+@lru_cache(_MANY_KEYS)
+def _is_reported(key: str) -> bool:
+    return key.startswith(names.REPORTED_PREFIX) and key != names.REPORTED_TRUSTED
+
+
+_is_ours = lru_cache(_MANY_KEYS)(names.is_ours)
 
 
 def _ns(said: Attributes, key: str) -> int | None:

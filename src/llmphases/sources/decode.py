@@ -18,6 +18,7 @@ from llmphases.conventions import (
     STALL,
 )
 from llmphases.phases import Cost, Origin, Phase
+from llmphases.records import assembler
 from llmphases.sources.call_attributes import call_of
 from llmphases.sources.contract import SpanKey, SpanRecord
 
@@ -25,6 +26,8 @@ Parents = Mapping[SpanKey, SpanKey | None]
 """Which span is whose child, for spans that are not ours and stand between ours."""
 
 Piece = TypeVar("Piece", Stretch, Detail)
+
+_stretch, _detail = assembler(Stretch), assembler(Detail)
 
 # Looked up once for each span: a dictionary answers in a tenth of an enumeration's time.
 _PHASES: dict[object, Phase] = {phase.value: phase for phase in Phase}
@@ -155,11 +158,11 @@ def _add(pieces: _Pieces, span: SpanRecord, depth: int, call_start_ns: int) -> N
     attributes = span.attributes
     if attributes.get(DETAIL):
         cost = Cost(str(attributes[COST]))
-        detail = Detail(name=span.name, cost=cost, start_ns=start_ns, end_ns=end_ns, drawn=drawn)
+        detail = _detail(name=span.name, cost=cost, start_ns=start_ns, end_ns=end_ns, drawn=drawn)
         pieces.details.append((depth, detail))
         return
     request = attributes.get(REQUEST_INDEX)
-    stretch = Stretch(
+    stretch = _stretch(
         phase=_PHASES[attributes[PHASE]],
         start_ns=start_ns,
         end_ns=end_ns,

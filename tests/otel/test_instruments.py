@@ -30,15 +30,6 @@ def test_a_histogram_has_the_name_unit_and_boundaries_of_its_description():
     assert tuple(metric.data.data_points[0].explicit_bounds) == described.boundaries
 
 
-def test_a_histogram_is_made_with_an_api_that_takes_no_advice():
-    class OldMeter:
-        def create_histogram(self, name, unit="", description=""):
-            return name, unit
-
-    described = names.CALL_DURATION
-    assert histogram(OldMeter(), described) == (described.name, described.unit)
-
-
 def test_another_instrument_has_the_name_and_unit_of_its_description():
     (metric,) = metrics_of(lambda m: other(m.create_counter, names.RETRIES_TOTAL).add(1))
     assert (metric.name, metric.unit) == (names.RETRIES_TOTAL.name, names.RETRIES_TOTAL.unit)

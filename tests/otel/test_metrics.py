@@ -169,7 +169,7 @@ def test_a_time_out_is_known_by_its_name(error_type: str, expected: bool):
 def test_cache_look_ups_are_counted_by_result(lab: Lab):
     lab.call(cache_result="hit")
     lab.call(cache_result="miss")
-    assert {labels[names.METRIC_RESULT] for labels, _ in lab.values(names.CACHE_REQUESTS)} == {
+    assert {labels[names.CACHE_RESULT] for labels, _ in lab.values(names.CACHE_REQUESTS)} == {
         "hit",
         "miss",
     }

@@ -20,15 +20,12 @@ NO_LABELS: Labels = {}
 
 def histogram(meter: Meter, metric: names.Metric) -> Histogram:
     """The histogram of that description, with its boundaries as advice."""
-    try:
-        return meter.create_histogram(
-            metric.name,
-            unit=metric.unit,
-            description=metric.description,
-            explicit_bucket_boundaries_advisory=metric.boundaries,
-        )
-    except TypeError:  # an older API has no advice; then views decide
-        return meter.create_histogram(metric.name, metric.unit, metric.description)
+    return meter.create_histogram(
+        metric.name,
+        unit=metric.unit,
+        description=metric.description,
+        explicit_bucket_boundaries_advisory=metric.boundaries,
+    )
 
 
 def other(create: Callable[..., R], metric: names.Metric) -> R:

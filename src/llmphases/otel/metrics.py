@@ -151,7 +151,7 @@ class MetricsObserver(Observer):
         if labels is None:
             if len(self._labels) >= _MOST_SERIES:
                 self._labels.clear()
-            base: Labels = {names.METRIC_CALL_NAME: record.name}
+            base: Labels = {names.CALL_NAME: record.name}
             add_known(
                 base,
                 {names.PROVIDER_NAME: record.provider, names.REQUEST_MODEL: record.request_model},
@@ -191,7 +191,7 @@ class MetricsObserver(Observer):
 
     def _count_cache(self, record: Call, base: Labels, context: Any) -> None:
         if record.cache_result is not None:
-            labels = {**base, names.METRIC_RESULT: record.cache_result}
+            labels = {**base, names.CACHE_RESULT: record.cache_result}
             self._cache.add(1, labels, context)
 
 

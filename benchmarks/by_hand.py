@@ -66,9 +66,11 @@ def by_hand(sdk: surroundings.Sdk) -> Callable[[], None]:  # noqa: PLR0915  # on
     inference_duration = histogram(names.INFERENCE_DURATION)
     input_tokens = histogram(names.INFERENCE_INPUT_TOKENS)
     output_tokens = histogram(names.INFERENCE_OUTPUT_TOKENS)
+    input_used = meter.create_counter(names.USAGE_INPUT_TOKENS.name, "{token}")
+    output_used = meter.create_counter(names.USAGE_OUTPUT_TOKENS.name, "{token}")
     active = meter.create_up_down_counter(names.CALLS_ACTIVE.name, names.CALLS_ACTIVE.unit)
 
-    def record() -> None:
+    def record() -> None:  # noqa: PLR0915  # the same
         start = perf_counter()
         active.add(1)
         began = {
@@ -150,6 +152,8 @@ def by_hand(sdk: surroundings.Sdk) -> Callable[[], None]:  # noqa: PLR0915  # on
         inference_duration.record(end - start, model, context)
         input_tokens.record(1200, model, context)
         output_tokens.record(80, model, context)
+        input_used.add(1200, model, context)
+        output_used.add(80, model, context)
         active.add(-1)
 
     return record

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from llmphases.phases import Cost, Phase
 
 SCOPE = "llmphases"
-"""The instrumentation scope of every span and metric."""
+"""The instrumentation scope of every span and metric. It has no schema URL: none is published for
+these names, and one of other versions would have a collector rename some."""
 
 # --- attributes of the GenAI conventions, and others' -------------------------------------------
 OPERATION_NAME = "gen_ai.operation.name"
@@ -163,6 +164,21 @@ INFERENCE_INPUT_TOKENS = Metric(
 INFERENCE_OUTPUT_TOKENS = Metric(
     "gen_ai.client.inference.operation.output_tokens", "{token}", "Output tokens of a call", TOKENS
 )
+USAGE_INPUT_TOKENS = Metric(
+    "gen_ai.client.inference.usage.input_tokens", "{token}", "Input tokens used, cached included"
+)
+USAGE_OUTPUT_TOKENS = Metric(
+    "gen_ai.client.inference.usage.output_tokens", "{token}", "Output tokens, reasoning included"
+)
+USAGE_CACHE_READ_INPUT_TOKENS = Metric(
+    "gen_ai.client.inference.usage.cache_read.input_tokens", "{token}", "Input read from a cache"
+)
+USAGE_CACHE_WRITE_INPUT_TOKENS = Metric(
+    "gen_ai.client.inference.usage.cache_write.input_tokens", "{token}", "Input written to a cache"
+)
+USAGE_REASONING_OUTPUT_TOKENS = Metric(
+    "gen_ai.client.inference.usage.reasoning.output_tokens", "{token}", "Output that is reasoning"
+)
 EMBEDDINGS_DURATION = Metric(
     "gen_ai.client.embeddings.duration", "s", "GenAI embeddings duration", GEN_AI_SECONDS
 )
@@ -178,9 +194,7 @@ OLD_FIRST_CHUNK = Metric(
 OLD_TOKEN_USAGE = Metric(
     "gen_ai.client.token.usage", "{token}", "Input and output tokens used", TOKENS
 )
-METRIC_CALL_NAME = CALL_NAME
 METRIC_REASON = "llmphases.reason"
-METRIC_RESULT = "llmphases.cache.result"
 
 # --- environment variables of ours --------------------------------------------------------------
 ENV_DISABLED = "LLMPHASES_DISABLED"

@@ -61,6 +61,25 @@ def test_tokens_are_told_of_calls_that_did_not_fail(lab: Lab):
     assert lab.values(names.INFERENCE_OUTPUT_TOKENS) == [(_INFERENCE, 0)]
 
 
+def test_tokens_used_are_counted_as_far_as_they_are_known(lab: Lab):
+    usage = Usage(input_tokens=10, output_tokens=7, cache_read_input_tokens=4)
+    lab.call(**{**_ASKED, "usage": usage})
+    assert lab.values(names.USAGE_INPUT_TOKENS) == [], "of a failed call nobody knows what is paid"
+    for _ in range(2):
+        lab.call(**{**_ASKED, "usage": usage, "error_type": None})
+    assert lab.values(names.USAGE_INPUT_TOKENS) == [(_INFERENCE, 20)]
+    assert lab.values(names.USAGE_OUTPUT_TOKENS) == [(_INFERENCE, 14)]
+    assert lab.values(names.USAGE_CACHE_READ_INPUT_TOKENS) == [(_INFERENCE, 8)]
+    assert lab.values(names.USAGE_CACHE_WRITE_INPUT_TOKENS) == []
+    assert lab.values(names.USAGE_REASONING_OUTPUT_TOKENS) == []
+
+
+def test_who_serves_the_model_is_left_out_where_nobody_said(lab: Lab):
+    lab.call(**{**_ASKED, "provider": None, "error_type": None})
+    ((labels, _),) = lab.values(names.INFERENCE_DURATION)
+    assert names.PROVIDER_NAME not in labels
+
+
 def test_each_request_counts_for_itself_and_tools_do_not(lab: Lab):
     asked = (
         Asked(1_000_000_000, 200_000_000, None, is_resent=False),

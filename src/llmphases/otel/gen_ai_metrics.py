@@ -11,10 +11,18 @@ from llmphases import conventions as names
 from llmphases.calls import Call, Usage
 from llmphases.observers import Asked, OpenCall
 from llmphases.otel.attributes import seconds
-from llmphases.otel.instruments import NO_LABELS, Labels, add_known, histogram
+from llmphases.otel.instruments import NO_LABELS, Labels, add_known, histogram, other
 
 _INFERENCE: Final = frozenset({"chat", "generate_content", "text_completion"})
 _EMBEDDINGS: Final = "embeddings"
+_USED: Final = {
+    "input_tokens": names.USAGE_INPUT_TOKENS,
+    "output_tokens": names.USAGE_OUTPUT_TOKENS,
+    "cache_read_input_tokens": names.USAGE_CACHE_READ_INPUT_TOKENS,
+    "cache_write_input_tokens": names.USAGE_CACHE_WRITE_INPUT_TOKENS,
+    "reasoning_output_tokens": names.USAGE_REASONING_OUTPUT_TOKENS,
+}
+"""What is counted of each field of a `Usage`: what its histograms, of calls, do not tell apart."""
 
 
 class GenAiMetrics:
@@ -27,6 +35,7 @@ class GenAiMetrics:
             histogram(meter, names.INFERENCE_INPUT_TOKENS),
             histogram(meter, names.INFERENCE_OUTPUT_TOKENS),
         )
+        self._used = {field: other(meter.create_counter, metric) for field, metric in _USED.items()}
         self._embeddings = _Requests(
             histogram(meter, names.EMBEDDINGS_DURATION),
             input_tokens=histogram(meter, names.EMBEDDINGS_INPUT_TOKENS),
@@ -35,9 +44,17 @@ class GenAiMetrics:
     def record(self, call: OpenCall, record: Call, context: Any) -> None:
         """One finished call that made requests of its own, or whose usage is known."""
         if record.operation in _INFERENCE:
-            self._inference.record(call, record, context)
+            labels = self._inference.record(call, record, context)
+            if record.usage is not None and record.error_type is None:
+                self._count_used(record.usage, labels, context)
         elif record.operation == _EMBEDDINGS:
             self._embeddings.record(call, record, context)
+
+    def _count_used(self, usage: Usage, labels: Labels, context: Any) -> None:
+        for field, used in self._used.items():
+            tokens = getattr(usage, field)
+            if tokens is not None:
+                used.add(tokens, labels, context)
 
 
 class OldGenAiMetrics:
@@ -77,7 +94,8 @@ class _Requests:
         self._input = (input_tokens, input_labels)
         self._output = (output_tokens, output_labels)
 
-    def record(self, call: OpenCall, record: Call, context: Any) -> None:
+    def record(self, call: OpenCall, record: Call, context: Any) -> Labels:
+        """Gives the labels that it has recorded by."""
         labels: Labels = {names.OPERATION_NAME: record.operation}
         add_known(
             labels,
@@ -91,6 +109,7 @@ class _Requests:
             self._record_request(asked, labels, context)
         if record.usage is not None and record.error_type is None:
             self._record_usage(record.usage, labels, context)
+        return labels
 
     def _record_request(self, asked: Asked, labels: Labels, context: Any) -> None:
         if self._first_chunk is not None and asked.first_chunk_ns is not None:

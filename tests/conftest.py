@@ -25,7 +25,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 OF_THE_FULL_SUITE = {
     "anthropic", "fastapi", "google", "groq", "httpx", "httpx2", "langchain_core", "mistralai",
-    "ollama", "openai", "tenacity", "xllamacpp",
+    "ollama", "openai", "tenacity", "uvloop", "xllamacpp",
 }  # fmt: skip
 """What the extra `dev` installs and `test` does not."""
 

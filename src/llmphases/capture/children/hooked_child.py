@@ -55,6 +55,8 @@ class HookedChild:
         # One that is a program's way out of somebody else's time-out tells nothing of its own.
         self._may_be_late = not is_handling_time_out()
         self._is_late = False
+        self.told_code: Callable[[], int | None] = lambda: None
+        """Knows the exit code, where somebody else than the program waits for it."""
         self._when_over: list[Callable[[], object]] = []
 
     @property
@@ -141,6 +143,11 @@ class HookedChild:
             self._note_time_out()
         self.gone(code, self._exit_at(at_ns, waited=waited))
 
+    @never_raises
+    def exited(self, code: int | None) -> None:
+        """Somebody says that it has exited, some time ago."""
+        self.gone(code, self._exit_at(self.now(), waited=False))
+
     def gone(self, code: int | None, at_ns: int | None) -> None:
         """It has exited; at a time that nobody knows, if None."""
         if not self._is_gone:
@@ -186,6 +193,7 @@ class HookedChild:
         """Nobody has waited for it so far; that is left to the program."""
         if self._watch is not None:
             self._exit_ns = self._watch.exit_ns
+        self._code = self.told_code()
         with contextlib.suppress(OSError):  # somebody else has reaped it
             found = os.waitid(os.P_PID, self._pid, os.WEXITED | os.WNOWAIT | os.WNOHANG)
             if found is not None:

@@ -53,6 +53,11 @@ class SubprocessHooks:
         self._children: set[HookedChild] = set()
         self._handing = _Handing()
 
+    @property
+    def is_on(self) -> bool:
+        """Whether children that are started now are timed."""
+        return self._hooked_init is not None
+
     def install(self) -> None:
         """From now on."""
         popen: Any = subprocess.Popen
@@ -102,7 +107,7 @@ class SubprocessHooks:
 
         @functools.wraps(init)
         def started(popen: Any, /, *args: Any, **kwargs: Any) -> None:
-            if self._hooked_init is None or isinstance(popen, OwnChild):
+            if not self.is_on or isinstance(popen, OwnChild):
                 init(popen, *args, **kwargs)
                 return
             spawn = spawn_here(lambda: _program(args, kwargs, places))
@@ -136,12 +141,16 @@ class SubprocessHooks:
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """The same arguments with another `env`."""
         given = args[place] if place < len(args) else kwargs.get("env")
-        env = spawn.environment(given, tell=self.propagate, inherit_otel=self.inherit_otel)
+        env = self.environment(spawn, given)
         if env is given:
             return args, kwargs
         if place < len(args):
             return (*args[:place], env, *args[place + 1 :]), kwargs
         return args, {**kwargs, "env": env}
+
+    def environment(self, spawn: Spawn, given: Any) -> Any:
+        """What a child is to get as its `env`; `given` itself if that stays as it is."""
+        return spawn.environment(given, tell=self.propagate, inherit_otel=self.inherit_otel)
 
     @never_raises
     def _spawned(self, spawn: Spawn, popen: subprocess.Popen[Any]) -> None:
@@ -149,12 +158,8 @@ class SubprocessHooks:
         if type(pid) is not int:  # somebody's tests put something else in the place of processes
             child.not_spawned()
             return
-        watched = watch(pid, spawn.program.executable)
-        child.when_over(lambda: self._over(child, pid))
-        self._children.add(child)
-        self._reaping.track(pid, child)
         output_fd = popen.stdout.fileno() if popen.stdout is not None else None
-        child.spawned(popen, watched, self._watcher, pid, output_fd)
+        self.begin(child, pid, spawn.program.executable, popen, output_fd)
         if self._handing.is_wanted:
             self._handing.is_wanted, self._handing.child = False, child
             return
@@ -162,6 +167,17 @@ class SubprocessHooks:
             popen.stdout = stamped(popen.stdout, child.stream(STDOUT))
         if popen.stderr is not None:
             popen.stderr = stamped(popen.stderr, child.stream(STDERR))
+
+    def begin(
+        self, child: HookedChild, pid: int, executable: str | None,
+        popen: subprocess.Popen[Any] | None = None, output_fd: int | None = None,
+    ) -> None:  # fmt: skip
+        """It runs: watch it until all is known of it. Nobody has waited for it so far."""
+        watched = watch(pid, executable)
+        child.when_over(lambda: self._over(child, pid))
+        self._children.add(child)
+        self._reaping.track(pid, child)
+        child.spawned(popen, watched, self._watcher, pid, output_fd)
 
     def _over(self, child: HookedChild, pid: int) -> None:
         self._children.discard(child)

@@ -100,6 +100,16 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
         "bytes; resident memory of it and its descendants together, at least",
     ),
     conventions.PROCESS_SURVIVORS: (_CHILD, "descendants that were seen and outlived it"),
+    conventions.TAP_VIEW: (
+        _PHASE,
+        "of a tapped child: its `requests` were seen, only that `bytes` went by, or `nothing`",
+    ),
+    conventions.TAP_CONNECT: (
+        _PHASE,
+        "s; through `CONNECT`: from the spawn to the first connection that was asked for",
+    ),
+    conventions.TAP_FIRST_BYTE: (_PHASE, "s; likewise, to the first bytes that came back"),
+    conventions.TAP_LAST_BYTE: (_PHASE, "s; likewise, to the last"),
     conventions.PHASE: (_PHASE, "the phase, as in [phases.md](phases.md)"),
     conventions.COST: (_PHASE, "the bucket it is paid in"),
     conventions.ORIGIN: (_PHASE, "`measured` by our clock, or `reported` by a server"),

@@ -59,6 +59,18 @@ TESTED_THROUGH = {
         ),
         "capture/children/test_runner.py",
     ),
+    **dict.fromkeys(
+        (
+            "capture/children/tap/exchange.py",
+            "capture/children/tap/sockets.py",
+            "capture/children/tap/talk.py",
+        ),
+        "capture/children/tap/test_relay.py",
+    ),
+    **dict.fromkeys(
+        ("capture/children/tap/opening.py", "capture/children/tap/tunnel.py"),
+        "capture/children/tap/test_tap.py",
+    ),
 }
 """Parts that mean something only together -> the tests of the whole: a state machine, a runner."""
 

@@ -57,6 +57,22 @@ class ChildRecorder:
             self._ask(at_ns)
 
     @never_raises
+    def asks(self, at_ns: int, rule: str) -> None:
+        """Its first request to a model was seen elsewhere, and is told of there."""
+        if self.is_starting:
+            self._start_up(at_ns, rule)
+
+    @never_raises
+    def tool_ran(self, since_ns: int, at_ns: int) -> None:
+        """Between two requests that were seen elsewhere the child ran a tool."""
+        self._call.write_phase(Phase.TOOL, since_ns, at_ns)
+
+    @never_raises
+    def worked_until(self, at_ns: int | None) -> None:
+        """What comes after its last token, or its last byte, is the way to its exit."""
+        self._last_ns = at_ns
+
+    @never_raises
     def event(self, at_ns: int) -> None:
         """The first sign of a further request, which nobody saw the child make."""
         if self.is_starting:

@@ -12,6 +12,7 @@ from typing import Any, Generic, TypedDict, TypeVar
 from llmphases.calls import Call, ProcessUse
 from llmphases.capture.blocks import describe
 from llmphases.capture.children.environment import Environment
+from llmphases.capture.children.tap.contract import View
 from llmphases.errors import ArgumentError
 from llmphases.recorder.recorder import Description
 
@@ -48,6 +49,9 @@ class CommandOptions(TypedDict, total=False):
     becomes U+FFFD, and line ends stay as they are."""
     kill_survivors: bool
     """True: kill the descendants that were seen and still run when the child is gone."""
+    tap: bool
+    """True: a proxy on this machine stands between the child and its model, which tells start-up
+    from the reading of the prompt (docs/tap.md). Needs the extra `cli`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +73,7 @@ class Command:
     encoding: str = "utf-8"
     text: bool = True
     kill_survivors: bool = False
+    tap: bool = False
 
     def decoded(self, data: bytes) -> str | bytes:
         """Output as whoever asked for it wants it."""
@@ -87,9 +92,11 @@ class CommandResult(Generic[Text]):
     """What happened; None where it was part of a call that is still open, or tracing is off."""
     process: ProcessUse | None
     """What the child and its descendants have used, survivors included; None if tracing is off."""
+    tap: View | None = None
+    """With `tap=True`: what could be seen, `requests`, only `bytes`, or `nothing`."""
 
 
-_PLAIN = ("check", "format", "cwd", "env", "inherit_otel", "kill_survivors", "timeout")
+_PLAIN = ("check", "format", "cwd", "env", "inherit_otel", "kill_survivors", "tap", "timeout")
 
 
 def command_of(
@@ -101,6 +108,10 @@ def command_of(
         known = ", ".join(sorted(CommandOptions.__annotations__))
         raise ArgumentError(f"{who}: no option {min(unknown)!r}; there are: {known}")
     words = _words(who, argv)
+    if options.get("tap"):
+        from llmphases.capture.children.tap.opening import require_h11  # noqa: PLC0415  # loads asyncio
+
+        require_h11(who)
     executable = Path(os.fsdecode(words[0])).name or os.fsdecode(words[0])
     encoding = options.get("encoding", "utf-8")
     return Command(

@@ -41,4 +41,5 @@ def result_of(command: Command, run: CommandRun, kept: Kept) -> CommandResult[An
         returncode=run.code,
         call=run.call,
         process=run.use,
+        tap=run.tap_view,
     )

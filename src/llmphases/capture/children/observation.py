@@ -18,6 +18,8 @@ from llmphases.calls import ProcessUse
 from llmphases.capture.children.formats import STDERR, STDOUT, CommandFormat
 from llmphases.capture.children.lines import LONGEST_JSON, LONGEST_TEXT, Line, LineSplitter
 from llmphases.capture.children.printable import PrintableText
+from llmphases.capture.children.tap.held import HeldBack
+from llmphases.capture.children.tap.moments import TapMoments
 from llmphases.capture.children.told import Told
 from llmphases.capture.current import wired
 from llmphases.observers import Frame, never_raises
@@ -35,9 +37,13 @@ class ChildObservation:
     """
 
     def __init__(
-        self, call: CallRecorder, form: CommandFormat, at_ns: int, base: Any = None
-    ) -> None:
-        """`at_ns` is the time of the spawn, `base` the context value in which it happens."""
+        self, call: CallRecorder, form: CommandFormat, at_ns: int, base: Any = None,
+        tapped: TapMoments | None = None,
+    ) -> None:  # fmt: skip
+        """`at_ns` is the time of the spawn, `base` the context value in which it happens.
+
+        `tapped` sees the child's requests to its model.
+        """
         self._call = call
         self._form = form
         self._base = base
@@ -46,7 +52,12 @@ class ChildObservation:
         self._due: deque[Callable[[], None]] = deque()
         self._is_busy = False
         self._reader = form.reader()
-        self._told = Told(call, self._child, at_ns, is_text=form.is_text)
+        told = Told(call, self._child, at_ns, is_text=form.is_text)
+        self._told: Told | HeldBack = told
+        self._tapped = tapped
+        if tapped is not None:
+            tapped.bind(call, self._child, at_ns)
+            self._told = HeldBack(told, self._child, tapped)
         self._text = PrintableText()
         self._lines = {
             STDOUT: LineSplitter(LONGEST_JSON),
@@ -160,6 +171,8 @@ class ChildObservation:
             self._close(stream)
         self._apply(self._reader.end(), self._line_ns)
         self._text.end()
+        if self._tapped is not None:
+            self._tapped.conclude(error)
         self._told.conclude(self._text, streams=self._form.streams)
         exit_ns = self._exit_ns
         if exit_ns is not None:

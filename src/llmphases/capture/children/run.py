@@ -6,7 +6,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Callable
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from llmphases.calls import Call, Ended, ProcessUse
 from llmphases.capture.children.command import Command
@@ -16,8 +16,13 @@ from llmphases.capture.children.exit_watch import ExitWatch
 from llmphases.capture.children.formats import STDERR, STDOUT
 from llmphases.capture.children.pump import Pump
 from llmphases.capture.children.sampler import watch
+from llmphases.capture.children.tap.contract import View
+from llmphases.capture.children.tap.moments import TapMoments
 from llmphases.capture.children.trace import CommandTrace
 from llmphases.capture.children.watched import Watched
+
+if TYPE_CHECKING:
+    from llmphases.capture.children.tap.tap import Tap
 
 
 class OwnChild(subprocess.Popen[bytes]):
@@ -57,6 +62,7 @@ class CommandRun:
         self._sink = sink
         self._connect = connect
         self._trace: CommandTrace | None = None
+        self._tap: Tap | None = None
         self._child: OwnChild | None = None
         self._watched: Watched | None = None
         self._pump: Pump | None = None
@@ -71,21 +77,36 @@ class CommandRun:
 
     def start(self) -> None:
         """Spawn it; raises what `subprocess.Popen` raises."""
-        trace = self._trace = CommandTrace(self._command)
+        if self._command.tap:
+            self._open_tap()
+        trace = self._trace = CommandTrace(self._command, self._moments)
         try:
             self._spawn(trace)
         except BaseException:
+            self._close_tap()
             trace.not_spawned()
             raise
+
+    def _open_tap(self) -> None:
+        from llmphases.capture.children.tap.opening import open_tap  # noqa: PLC0415  # loads asyncio
+
+        self._tap = open_tap(self._command)
+
+    def _close_tap(self) -> None:
+        if self._tap is not None:
+            self._tap.close()
 
     def _spawn(self, trace: CommandTrace) -> None:
         command = self._command
         env = child_environment(command.env, trace.headers(), inherit_otel=command.inherit_otel)
+        argv = command.argv
+        if self._tap is not None:
+            argv, env = self._tap.steer(argv, env)
         ends = self._connect(command)
         try:
             self._spawned_ns = trace.now()
             self._child = OwnChild(
-                command.argv, stdin=ends.theirs_in, stdout=ends.theirs[STDOUT],
+                argv, stdin=ends.theirs_in, stdout=ends.theirs[STDOUT],
                 stderr=ends.theirs[STDERR], cwd=command.cwd, env=env,
             )  # fmt: skip
         except BaseException:
@@ -149,6 +170,7 @@ class CommandRun:
             wall_ns = None if at_ns is None else at_ns - self._spawned_ns
             self.use = self._watched.reaped(rusage, exit_code=code, wall_ns=wall_ns)
         self._kill_survivors()
+        self._close_tap()
         self._trace.exited(at_ns, code, self.use, self._pump.why)
 
     def _kill_survivors(self) -> None:
@@ -183,6 +205,15 @@ class CommandRun:
     def call(self) -> Call | None:
         """The call of its own, once it has ended."""
         return self._trace.call if self._trace is not None else None
+
+    @property
+    def _moments(self) -> TapMoments | None:
+        return None if self._tap is None else self._tap.moments
+
+    @property
+    def tap_view(self) -> View | None:
+        """What a tap could see, once all is over."""
+        return None if self._moments is None else self._moments.view
 
     @property
     def was_closed(self) -> bool:

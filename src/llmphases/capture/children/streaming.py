@@ -15,6 +15,7 @@ from llmphases.calls import Call, Ended, ProcessUse
 from llmphases.capture.children.command import Command, Text
 from llmphases.capture.children.run import CommandRun
 from llmphases.capture.children.sinks import Handed
+from llmphases.capture.children.tap.contract import View
 
 
 class _Stream(Generic[Text]):
@@ -96,6 +97,11 @@ class _Stream(Generic[Text]):
     def process(self) -> ProcessUse | None:
         """What the child and its descendants have used, once it is gone."""
         return self._run.use
+
+    @property
+    def tap(self) -> View | None:
+        """With `tap=True`: what could be seen, once it is over."""
+        return self._run.tap_view
 
     def __del__(self) -> None:
         if getattr(self, "_thread", None) is not None:

@@ -9,6 +9,7 @@ from llmphases.calls import Call, Ended, ProcessUse
 from llmphases.capture.children.command import Command
 from llmphases.capture.children.formats import CommandFormat
 from llmphases.capture.children.observation import ChildObservation
+from llmphases.capture.children.tap.moments import TapMoments
 from llmphases.capture.current import (
     begin_call,
     block_of,
@@ -28,7 +29,7 @@ _NOT_A_FAILURE = ("closed", "cancelled", "interrupted")
 class CommandTrace:
     """From before the spawn to after the exit. Begun in the context that runs the command."""
 
-    def __init__(self, command: Command) -> None:
+    def __init__(self, command: Command, tapped: TapMoments | None = None) -> None:
         self._own: CallRecorder | None = None
         self._observation: ChildObservation | None = None
         self._context: Any = None
@@ -37,10 +38,10 @@ class CommandTrace:
         """Whether anything is traced here."""
         if not is_off_here():
             form: CommandFormat = wired().format_for(command.argv, command.format)
-            self.is_on = self._begin(command, form) is True
+            self.is_on = self._begin(command, form, tapped) is True
 
     @never_raises
-    def _begin(self, command: Command, form: CommandFormat) -> bool:
+    def _begin(self, command: Command, form: CommandFormat, tapped: TapMoments | None) -> bool:
         wiring = wired()
         self.now = wiring.now
         frame = frame_here()
@@ -53,7 +54,7 @@ class CommandTrace:
         elif block_of(frame) is not None:
             call = None  # the block owns what happens in it
         if call is not None:
-            self._observation = ChildObservation(call, form, wiring.now(), self._context)
+            self._observation = ChildObservation(call, form, wiring.now(), self._context, tapped)
             self._context = self._observation.context
         return True
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import gc
 import importlib.util
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -19,8 +21,9 @@ from llmphases.capture import current
 __all__ = ["llama_server"]
 
 # No deadlines: a busy machine is no fault. In CI the same examples each time.
-hypothesis.settings.register_profile("here", deadline=None, print_blob=True)
-hypothesis.settings.register_profile("ci", deadline=None, derandomize=True)
+SLOW = {"deadline": None, "suppress_health_check": [hypothesis.HealthCheck.too_slow]}
+hypothesis.settings.register_profile("here", print_blob=True, **SLOW)
+hypothesis.settings.register_profile("ci", derandomize=True, **SLOW)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 OF_THE_FULL_SUITE = {
@@ -54,6 +57,23 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     if _LEFT_OUT:
         absent = ", ".join(sorted(set().union(*_LEFT_OUT.values())))
         terminalreporter.write_line(f"LEFT OUT {len(_LEFT_OUT)} files, for want of {absent}")
+
+
+# A shell lets what it starts in the background ignore these, `nohup` SIGHUP; so would all programs
+# that tests start. A handler of ours is none of theirs.
+for _number, _handler in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGQUIT, lambda *_: None),
+    (signal.SIGHUP, lambda *_: None),
+):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
+
+
+def pytest_collection_finish() -> None:
+    """What is there before the first test is no garbage: tests that collect need not look at it."""
+    gc.collect()
+    gc.freeze()
 
 
 _SETTINGS = ("OTEL_", "LLMPHASES_", "TRACEPARENT", "TRACESTATE", "NO_COLOR", "FORCE_COLOR")

@@ -256,5 +256,5 @@ def in_threads(count, work):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(120)
         assert not thread.is_alive()

@@ -456,7 +456,9 @@ def test_a_stream_keeps_no_chunk(calls, way):
     finally:
         tracemalloc.stop()
     assert most <= 3
-    assert after - before < 20_000
+    # A reference to each would be 200,000; the longest stalls, of which a busy machine makes some,
+    # are kept.
+    assert after - before < 100_000
     del _chunk
     assert len(alive) == 0
     assert calls[0].chunks == 25_000

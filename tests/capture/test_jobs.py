@@ -26,7 +26,7 @@ from llmphases import (
 )
 from llmphases import conventions as names
 from llmphases.calls import Call
-from llmphases.capture import current
+from llmphases.capture import current, pools
 from llmphases.phases import Phase
 
 
@@ -117,7 +117,7 @@ def test_results_come_in_the_order_of_the_items():
 
     def work(item):
         if item == 0:
-            assert last_is_done.wait(5)
+            assert last_is_done.wait(60)
         if item == 2:
             last_is_done.set()
         return item
@@ -257,7 +257,7 @@ def test_leaving_the_block_waits_for_work_on_an_executor_of_the_program(exported
     go = threading.Event()
 
     def work():
-        assert go.wait(5)
+        assert go.wait(60)
         return place(1)
 
     with ThreadPoolExecutor(1) as pool:
@@ -277,11 +277,11 @@ def start_one_and_queue_one(clock, work=lambda: None, **options):
 
     def first():
         begun.set()
-        assert go.wait(5)
+        assert go.wait(60)
 
     with llm_job("boxes", workers=1, **options) as job:
         job.submit(first)
-        assert begun.wait(5)
+        assert begun.wait(60)
         job.submit(work)
         clock.tick(2)
         go.set()
@@ -344,7 +344,7 @@ def test_waiting_is_measured_per_item(timed_calls, clock):
     all_submitted = threading.Event()
 
     def work(item):
-        assert all_submitted.wait(5)
+        assert all_submitted.wait(60)
         place(item)
         clock.tick(1)
 
@@ -381,15 +381,41 @@ def test_an_exception_of_a_call_on_a_thread_is_the_calls_own(exported):
     assert exported.one("boxes").status.is_unset
 
 
+@pytest.fixture
+def pieces(monkeypatch):
+    """The futures of all work that is handed to threads of a job."""
+    kept = []
+
+    class Noting(ThreadPoolExecutor):
+        def submit(self, fn, /, *args, **kwargs):
+            kept.append(super().submit(fn, *args, **kwargs))
+            return kept[-1]
+
+    monkeypatch.setattr(pools, "ThreadPoolExecutor", Noting)
+    return kept
+
+
+def set_when_cancelled(event, futures):
+    left = set(futures)
+
+    def over(future):
+        left.discard(future)
+        if not left:
+            event.set()
+
+    for future in futures:
+        future.add_done_callback(over)
+
+
 @pytest.mark.parametrize("leave", ["close", "error", "raise in the block"])
-def test_what_has_not_begun_is_cancelled(exported, leave):
+def test_what_has_not_begun_is_cancelled(exported, leave, pieces):
     """Closed early, ended by an exception of a piece, or of the block itself."""
     go, begun = threading.Event(), []
 
     def work(item):
         begun.append(item)
         if item == 1:
-            assert go.wait(5)
+            assert go.wait(60)
         if leave == "error" and item == 0:
             raise LookupError
         return item
@@ -405,7 +431,7 @@ def test_what_has_not_begun_is_cancelled(exported, leave):
                     raise LookupError
             finally:
                 if leave == "raise in the block":
-                    threading.Timer(0.02, go.set).start()
+                    set_when_cancelled(go, pieces[2:])
                 else:
                     go.set()
 
@@ -418,20 +444,25 @@ def test_what_has_not_begun_is_cancelled(exported, leave):
     assert len(exported.named("boxes")) == 1
 
 
-def test_a_keyboard_interrupt_ends_the_job_once_and_cancels_the_rest(exported):
-    begun = []
+def test_a_keyboard_interrupt_ends_the_job_once_and_cancels_the_rest(exported, pieces):
+    begun, handed_over, cancelled = [], threading.Event(), threading.Event()
 
     def work(item):
         begun.append(item)
         place(item)
         if item == 0:
+            assert handed_over.wait(60)
             _thread.interrupt_main()
-            threading.Event().wait(0.05)
+        elif item == 1:
+            assert cancelled.wait(60)
         return item
 
     with pytest.raises(KeyboardInterrupt), llm_job("boxes", workers=1) as job:
-        list(job.map(work, range(1000)))
-    assert len(begun) < 1000
+        results = job.map(work, range(1000))
+        set_when_cancelled(cancelled, pieces[2:])
+        handed_over.set()
+        list(results)
+    assert begun in ([0], [0, 1])
     assert len(exported.named("boxes")) == 1
     assert_children_of_job(exported, len(begun))
 
@@ -662,8 +693,11 @@ async def test_the_first_exception_of_a_coroutine_cancels_the_others(exported):
 
 
 async def test_cancelling_a_map_cancels_its_coroutines(exported):
+    begun = asyncio.Semaphore(0)
+
     async def slow(item):
         async with llm_call("slow"):
+            begun.release()
             await asyncio.sleep(60)
 
     async def run():
@@ -671,7 +705,8 @@ async def test_cancelling_a_map_cancels_its_coroutines(exported):
             await job.map(slow, range(4))
 
     task = asyncio.create_task(run())
-    await asyncio.sleep(0.01)
+    for _ in range(2):
+        await begun.acquire()
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
@@ -706,7 +741,7 @@ async def test_leaving_an_asynchronous_job_does_not_block_the_loop(exported):
 
     releasing = asyncio.create_task(release())
     async with llm_job("boxes", workers=1) as job:
-        future = job.submit(go.wait, 5)
+        future = job.submit(go.wait, 60)
     await releasing
     assert future.result() is True
 

@@ -19,7 +19,7 @@ class Slow(ThreadPoolExecutor):
 
     def __init__(self):
         self.go = threading.Event()
-        super().__init__(1, initializer=self.go.wait, initargs=(5,))
+        super().__init__(1, initializer=self.go.wait, initargs=(60,))
 
 
 def test_threads_are_started_with_the_first_piece_of_work_only():

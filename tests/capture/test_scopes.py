@@ -66,7 +66,7 @@ async def test_one_block_is_shared_by_tasks(calls):
 
 
 def test_one_block_is_shared_by_threads(calls):
-    block, inside, faults = retrieval(), threading.Barrier(2, timeout=10), []
+    block, inside, faults = retrieval(), threading.Barrier(2, timeout=60), []
 
     def work(name):
         before = now_current()

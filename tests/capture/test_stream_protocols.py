@@ -315,7 +315,7 @@ def test_methods_answer_inspect_as_they_do_on_the_object():
 async def test_a_step_of_an_async_stream_can_be_a_task():
     stream = given(FakeAsyncStream())
     assert await asyncio.create_task(stream.__anext__()) == "a"
-    assert await asyncio.wait_for(anext(stream), 5) == "b"
+    assert await asyncio.wait_for(anext(stream), 60) == "b"
 
 
 async def test_a_step_that_times_out_does_to_the_stream_what_it_does_without_us():
@@ -334,7 +334,7 @@ async def test_a_step_that_times_out_does_to_the_stream_what_it_does_without_us(
 
 
 def test_several_threads_may_read_a_stream_that_allows_it():
-    taken, entered = [], threading.Barrier(2, timeout=10)
+    taken, entered = [], threading.Barrier(2, timeout=60)
 
     class Shared:
         def __init__(self):

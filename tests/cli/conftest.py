@@ -17,7 +17,7 @@ def run_llmphases(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[s
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "llmphases", *arguments],
-            cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False,
+            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
 
     return run

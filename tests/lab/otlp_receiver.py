@@ -116,13 +116,13 @@ class OtlpReceiver(LoopbackServer):
         with self._changed:
             return list(self._points)
 
-    def wait_for_spans(self, count: int, timeout_s: float = 10.0) -> list[ReceivedSpan]:
+    def wait_for_spans(self, count: int, timeout_s: float = 60.0) -> list[ReceivedSpan]:
         """All spans, once there are `count`; those that came, if it takes too long."""
         with self._changed:
             self._changed.wait_for(lambda: len(self._spans) >= count, timeout_s)
             return list(self._spans)
 
-    def wait_for_points(self, name: str, timeout_s: float = 10.0) -> list[ReceivedPoint]:
+    def wait_for_points(self, name: str, timeout_s: float = 60.0) -> list[ReceivedPoint]:
         """The points of one metric, once there are any."""
 
         def found() -> list[ReceivedPoint]:

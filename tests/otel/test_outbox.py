@@ -10,7 +10,7 @@ import pytest
 
 from llmphases.otel.outbox import Outbox
 
-_SOON = 10.0
+_SOON = 60.0
 _NEVER = 3600.0
 
 

@@ -10,7 +10,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
 from llmphases.otel.span_queue import OutboxProcessor, make_outbox
 
-_SOON = 10.0
+_SOON = 60.0
 _NEVER = 3600.0
 
 

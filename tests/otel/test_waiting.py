@@ -9,7 +9,7 @@ from opentelemetry import context as otel_context
 from llmphases.otel.carrier import is_suppressed
 from llmphases.otel.waiting import Deadline, Running, force_flush_of
 
-_SOON = 10.0
+_SOON = 60.0
 
 
 def test_a_deadline_comes():

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from lab.tries import tries
 from llmphases.calls import Ended
 from llmphases.observers import Observer, Observers
 from llmphases.phases import Phase
@@ -299,24 +300,26 @@ def test_blocks_own_the_calls_inside_them_however_deep(call, heard):
 
 def test_a_call_that_is_over_leaves_nothing_to_the_collector(heard):
     """Blocks, steps, requests, streams and inner calls: all of it is freed at once."""
-    gc.collect()
-    gc.disable()
-    try:
-        call = recorder(Observer(), at(0))
-        block = call.open_block(Phase.RETRIEVAL, at(1), key="a")
-        call.close_block(call.open_step("rerank", at(1), parent=block), at(2))
-        call.close_block(block, at(2))
-        inner = recorder(Observer(), at(3), call)
-        inner.request_sent(at(3), "a")
-        stream = HandDriven(inner, at(3), "a")
-        stream.chunk(at(4))
-        stream.end(at(5))
-        inner.finish(at(5))
-        call.finish(at(6))
-        del call, block, inner, stream
-        assert gc.collect() == 0
-    finally:
-        gc.enable()
+    for attempt in tries(3):
+        gc.collect()
+        gc.disable()
+        try:
+            call = recorder(Observer(), at(0))
+            block = call.open_block(Phase.RETRIEVAL, at(1), key="a")
+            call.close_block(call.open_step("rerank", at(1), parent=block), at(2))
+            call.close_block(block, at(2))
+            inner = recorder(Observer(), at(3), call)
+            inner.request_sent(at(3), "a")
+            stream = HandDriven(inner, at(3), "a")
+            stream.chunk(at(4))
+            stream.end(at(5))
+            inner.finish(at(5))
+            call.finish(at(6))
+            del call, block, inner, stream
+            with attempt:  # another thread may have left something
+                assert gc.collect() == 0
+        finally:
+            gc.enable()
 
 
 def test_many_threads_that_mark_one_call_leave_exact_sums(heard):
@@ -433,5 +436,5 @@ def in_threads(count, work):
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(120)
         assert not thread.is_alive(), "a thread waits for ever"

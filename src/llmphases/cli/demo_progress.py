@@ -10,7 +10,6 @@ from typing import Self, TextIO
 
 from llmphases.clock import SystemClock
 from llmphases.reports.layout import BAR_CHARACTERS, bar
-from llmphases.reports.wording import duration
 
 _TITLES = 26
 _BAR = 20
@@ -50,7 +49,7 @@ class Progress:
             await asyncio.sleep(_LOOK_EVERY_S)
 
     def _line(self) -> str:
-        took = duration(SystemClock.now() - self._began_ns)
+        took = f"{(SystemClock.now() - self._began_ns) / 1e9:.1f} s"
         far = f"{self._done} of {self._units} segments"
         if not self._is_live:
             return f"{self._title}: {far}, {took}"

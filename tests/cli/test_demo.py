@@ -60,7 +60,7 @@ def told(tmp_path_factory: Any) -> tuple[Path, Any]:
     folder = tmp_path_factory.mktemp("told")
     saved = folder / "demo.jsonl"
     saved.write_text(line_of(*box_call(LONG_AGO_S).spans(), process="an earlier run"))
-    done = demo(folder, "--json", "--save", "demo.jsonl")
+    done = demo(folder, "--json", "--save", "./demo.jsonl")
     assert done.returncode == 0, done.stderr
     return saved, json.loads(done.stdout)
 

@@ -68,7 +68,7 @@ def run(args: argparse.Namespace) -> int:
     """Do the work in three ways, then show where the time went."""
     if current.is_disabled():
         raise UsageError("LLMPHASES_DISABLED is set, so there is nothing to show; unset it")
-    path = args.save or _new_file()
+    path = str(Path(args.save)) if args.save else _new_file()
     try:
         outcome = _played(args, path)
     except BaseException:
@@ -116,14 +116,12 @@ def _configured(path: str) -> tuple[str, ...]:
     # A plain Jaeger refuses metrics: they go where they are asked for in particular.
     asked = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_METRICS_EXPORTER")
     metrics = None if any(os.environ.get(name) for name in asked) else False
-    traces = configure(
-        endpoint=endpoint, file=path, metrics=metrics, service_name=SERVICE
-    ).traces  # fmt: skip
-    if path not in traces:
+    made = configure(endpoint=endpoint, file=path, metrics=metrics, service_name=SERVICE)
+    if path not in made.traces:
         raise UsageError(
             "nothing is recorded: OTEL_SDK_DISABLED or OTEL_TRACES_EXPORTER=none is set; unset it"
         )
-    return tuple(place for place in traces if place != path)
+    return tuple(place for place in made.traces if place != path)
 
 
 async def _play_all(scale: float) -> None:

@@ -209,7 +209,10 @@ async def test_two_hundred_children_at_once(way, exported):
     assert sorted(call.process.exit_code for call in exported.calls) == sorted(
         outcome.code for outcome in outcomes
     )
-    assert not [thread for thread in threading.enumerate() if thread.name == "llmphases-command"]
+    for thread in threading.enumerate():
+        if thread.name == "llmphases-command":
+            thread.join(30)
+            assert not thread.is_alive()
 
 
 # --- what the system does not tell ---------------------------------------------------------------

@@ -9,12 +9,14 @@ import signal
 import subprocess
 import sys
 import threading
+from asyncio import base_subprocess
 from asyncio.subprocess import PIPE
 
 import pytest
 
 from capture.children.tools_of_ours import phases, tool
-from llmphases import llm_call
+from llmphases import llm_call, run_command
+from llmphases.capture.children import instrumentation
 from llmphases.capture.children.time_outs import is_handling_time_out, is_meant_to_end
 
 pytestmark = pytest.mark.usefixtures("hooked")
@@ -121,6 +123,30 @@ async def test_wait_for_with_asyncio_where_only_a_finally_ends_it(exported):
             process.terminate()
             await process.wait()
     assert told(exported) == ("timeout", {"TimeoutError": 1})
+
+
+async def test_signals_that_asyncio_sends_itself(exported, monkeypatch):
+    """As from Python 3.13.1 on."""
+    transport = base_subprocess.BaseSubprocessTransport
+    instrumentation.uninstall()
+    send = lambda self, number: os.kill(self._proc.pid, number)
+    monkeypatch.setattr(transport, "send_signal", send)
+    monkeypatch.setattr(transport, "kill", lambda self: self.send_signal(signal.SIGKILL))
+    instrumentation.install()
+    with llm_call("ask"):
+        process = await asyncio.create_subprocess_exec(*ENDLESS, stdout=PIPE)
+        try:
+            await asyncio.wait_for(process.communicate(), 0.2)
+        except TimeoutError:
+            process.kill()
+            await process.wait()
+    assert told(exported) == ("timeout", {"timeout": 1})
+
+
+def test_a_time_out_of_our_own_that_the_program_gets_over(exported):
+    with llm_call("ask"), contextlib.suppress(subprocess.TimeoutExpired):
+        run_command(ENDLESS, timeout=0.2)
+    assert told(exported) == ("timeout", {"timeout": 1})
 
 
 # --- for other reasons --------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from llmphases.reports.wording import count, duration, percent, printable, rate, size
+from llmphases.reports.wording import count, duration, percent, printable, rate, size, times
 
 
 @pytest.mark.parametrize(
@@ -87,6 +87,13 @@ def test_a_rate_has_three_digits():
 )
 def test_sizes_have_three_digits(number, text):
     assert size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("factor", "text"), [(0.5, "0.50"), (1.356, "1.36"), (12.27, "12.3"), (150.4, "150")]
+)
+def test_factors_have_three_digits(factor, text):
+    assert times(factor) == text
 
 
 def test_things_are_counted_in_words():

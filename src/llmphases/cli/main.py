@@ -14,9 +14,10 @@ from llmphases.cli.terminal import complain
 from llmphases.errors import LlmphasesError
 
 COMMANDS = {
-    "demo": "the story of fixed cost, in 8 seconds, against a built-in model",
+    "demo": "the story of fixed cost in half a minute, with a stand-in tool",
     "doctor": "what is configured, whether it works, and what to do next",
     "report": "show where the time of recorded calls went",
+    "run": "run any command as it is, and show where its time went",
 }
 """Each command and what it does. The module of that name in this package has
 `add_arguments(parser)` and `run(args) -> int`, and is imported only if it is asked for."""

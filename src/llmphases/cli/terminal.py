@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+from contextlib import suppress
 from typing import TextIO
 
 from llmphases.cli.exits import OutputError
@@ -12,6 +13,7 @@ from llmphases.reports.contract import Paper
 from llmphases.reports.layout import BAR_CHARACTERS
 
 _WIDTH_OF_A_FILE = 80
+_STDERR = 2
 
 
 def paper_of_stdout() -> Paper:
@@ -22,6 +24,28 @@ def paper_of_stdout() -> Paper:
         colour=_shows_colours(sys.stdout),
         unicode=_can_encode(BAR_CHARACTERS, sys.stdout),
     )
+
+
+def paper_of_stderr() -> Paper:
+    """What stderr can show, likewise."""
+    try:
+        width = os.get_terminal_size(_STDERR).columns or _WIDTH_OF_A_FILE
+    except OSError:
+        width = _WIDTH_OF_A_FILE
+    return Paper(
+        width=width,
+        colour=_shows_colours(sys.stderr),
+        unicode=_can_encode(BAR_CHARACTERS, sys.stderr),
+    )
+
+
+def tell(text: str) -> None:
+    """Lines to stderr, and no harm if nobody takes them: what was run matters more."""
+    from llmphases.capture.children.live import write_all  # a report needs none of it
+
+    if sys.stderr is not None:
+        with suppress(OSError):
+            write_all(_STDERR, f"{text}\n".encode(_encoding(sys.stderr), "backslashreplace"))
 
 
 def write(text: str) -> None:

@@ -68,6 +68,11 @@ def percent(share: float) -> str:
     return f"{value:.0f} %"
 
 
+def times(factor: float) -> str:
+    """`1.36`, `12.3`, `150`: three digits, two of them after the point at most."""
+    return f"{factor:.{max(0, _DIGITS - len(str(int(factor))))}f}"
+
+
 def count(number: int, one: str, many: str | None = None) -> str:
     """`1 call`, `24 calls`, `no calls`."""
     if number == 0:

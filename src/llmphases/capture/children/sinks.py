@@ -118,3 +118,24 @@ class Handed:
             self.is_wanted = False
             self._pieces.clear()
             self._waiting = 0
+
+
+class Dropped:
+    """Output that nobody wants, but for the end of stderr."""
+
+    def __init__(self) -> None:
+        self._tail = bytearray()
+
+    def output(self, stream: int, data: bytes) -> None:
+        """Keep the end, drop the rest."""
+        if stream != STDOUT:
+            self._tail += data
+            del self._tail[:-TAIL]
+
+    def has_room(self, stream: int) -> bool:
+        """Always."""
+        return True
+
+    def so_far(self) -> tuple[bytes, bytes]:
+        """The end of stderr."""
+        return b"", bytes(self._tail)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import assert_type
+from typing import Literal, assert_type
 
 import llmphases
 from llmphases import (
@@ -211,6 +211,7 @@ def commands() -> None:
     assert_type(result.stdout, str)
     assert_type(result.call, Call | None)
     assert_type(result.process, ProcessUse | None)
+    assert_type(run_command(["llm"], tap=True).tap, Literal["requests", "bytes", "nothing"] | None)
     assert_type(run_command(["llm"], text=False).stdout, bytes)
     options: CommandOptions = {"model": "m", "env": {"A": "1"}}
     assert_type(run_command(["llm"], **options).returncode, int)

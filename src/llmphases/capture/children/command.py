@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -13,7 +14,7 @@ from llmphases.calls import Call, ProcessUse
 from llmphases.capture.blocks import describe
 from llmphases.capture.children.environment import Environment
 from llmphases.capture.children.tap.contract import View
-from llmphases.errors import ArgumentError
+from llmphases.errors import ArgumentError, ConfigurationError
 from llmphases.recorder.recorder import Description
 
 Word = str | bytes | os.PathLike[str] | os.PathLike[bytes]
@@ -109,9 +110,7 @@ def command_of(
         raise ArgumentError(f"{who}: no option {min(unknown)!r}; there are: {known}")
     words = _words(who, argv)
     if options.get("tap"):
-        from llmphases.capture.children.tap.opening import require_h11  # noqa: PLC0415  # loads asyncio
-
-        require_h11(who)
+        _require_h11(who)
     executable = Path(os.fsdecode(words[0])).name or os.fsdecode(words[0])
     encoding = options.get("encoding", "utf-8")
     return Command(
@@ -140,6 +139,14 @@ def _words(who: str, argv: Sequence[Word]) -> Sequence[Word]:
     if not words or not all(isinstance(word, (str, bytes, os.PathLike)) for word in words):
         raise ArgumentError(f"{who}: expected a list of words (text or paths), the program first")
     return words
+
+
+def _require_h11(who: str) -> None:
+    if importlib.util.find_spec("h11") is None:
+        raise ConfigurationError(
+            f"{who}: tap=True needs the package h11, which is not installed: "
+            "pip install 'llmphases[cli]'"
+        )
 
 
 def _given(who: str, given: object) -> bytes | None:

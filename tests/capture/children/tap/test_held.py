@@ -7,6 +7,7 @@ import json
 import pytest
 
 from capture.children.tap.test_moments import TappedChild, seconds
+from llmphases.capture.children.formats import STDERR
 
 
 @pytest.fixture
@@ -113,3 +114,13 @@ def test_the_programs_own_word_for_a_failure_is_kept(claude):
     call = claude.exit(2, 1)
     assert call.requests == 1
     assert seconds(call)["retry"] == 0.5
+
+
+def test_what_the_server_says_of_the_only_request_is_compared_with_it(timed):
+    child = TappedChild("ollama")
+    child.ask(1.0).headers(1.1, 200).ended(3.0)
+    said = "prompt eval duration: 500ms\neval duration: 1.4s\n"
+    child.seen.output(STDERR, said.encode(), child.at(3.1))
+    call = child.exit(4)
+    assert call.reported_trusted
+    assert seconds(call) == {"process_startup": 1, "inference": 2}

@@ -130,6 +130,14 @@ def test_a_request_that_failed_is_a_retry_until_it_is_sent_again(child, timed, r
     assert timed.one("retry").attributes["error.type"] == reason
 
 
+def test_another_request_is_no_repetition_of_one_that_failed(child):
+    child.ask(1.0, "/models/small:generateContent").failed(2.0, "404")
+    child.ask(3.0, "/models/large:streamGenerateContent").tokens(4.0, 1).ended(5.0)
+    call = child.exit(5)
+    assert seconds(call)["retry"] == 1
+    assert (call.requests, call.retries) == (2, 0)
+
+
 def test_a_failure_among_parallel_requests_is_followed_by_its_own_repetition(child):
     other = child.ask(1.0, "/v1/messages")
     child.ask(1.0, CHAT).failed(2.0, "503")

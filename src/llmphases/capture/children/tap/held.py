@@ -7,6 +7,7 @@ the tap cannot know: which tool ran, what was used, why it failed.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 from llmphases.capture.children.printable import PrintableText
@@ -56,11 +57,19 @@ class HeldBack:
             return
         for event, _ in self._events:
             if isinstance(event, Said):
-                self._told.event(event, None)
+                self._told.event(self._without_times(event), None)
         self._told.conclude_facts()
         self._write_tools()
         known = (self._moments.last_token_ns, text.last_ns if not self.has_moments else None)
         self._child.worked_until(max((ns for ns in known if ns is not None), default=None))
+
+    def _without_times(self, said: Said) -> Said:
+        """What a server says of the only request goes to that; of several, who knows."""
+        lane, times = self._moments.only_lane, said.reported
+        if lane is None or times is None or not times.has_durations:
+            return said
+        lane.report(times)
+        return replace(said, reported=None)
 
     def _write_tools(self) -> None:
         """A tool ran from the end of a request until it answered, or the next one was sent."""

@@ -8,6 +8,7 @@ from llmphases.capture.children.tap.contract import View
 from llmphases.observers import OpenPhase, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.children import ChildRecorder
+from llmphases.recorder.reported import ReportedTimes
 from llmphases.recorder.requests import Request
 from llmphases.recorder.streams import ANSWER, REASONING
 
@@ -68,12 +69,12 @@ class TapMoments:
         return lane
 
     def _free_lane(self, target: str) -> Lane:
-        """Where a failed request waits to be sent again, else one that is idle, else a new one."""
+        """Where the same request got no answer, else where nothing is open or to be repeated."""
         assert self._call is not None
         free = [lane for lane in self._lanes if not lane.is_open]
-        waiting = [lane for lane in free if lane.waits_for(target)]
-        if waiting or free:
-            return (waiting or free)[0]
+        repeated = [lane for lane in free if lane.awaited == target]
+        for lane in repeated or [lane for lane in free if lane.awaited is None]:
+            return lane
         self._lanes.append(Lane(self._call))
         return self._lanes[-1]
 
@@ -129,14 +130,15 @@ class Lane:
         """Its requests that are over, from the first byte to the last token, or the end."""
         self.count = 0
 
-    def waits_for(self, target: str) -> bool:
-        """Whether its newest request got no answer, and this may be its repetition."""
-        return (self._is_failed or self._left_ns is not None) and self._target == target
+    @property
+    def awaited(self) -> str | None:
+        """What would be the repetition of its newest request, which got no answer."""
+        return self._target if self._is_failed or self._left_ns is not None else None
 
     @never_raises
     def begin(self, at_ns: int, target: str) -> None:
         """The first byte of a request came."""
-        self._settle(ABANDONED if self.waits_for(target) else None)
+        self._settle(ABANDONED)
         self._request = self._call.request_sent(at_ns, self)
         self._target, self._since_ns, self._detail_ns = target, at_ns, at_ns
         self._kinds, self._last_ns, self._is_failed = 0, None, False
@@ -228,6 +230,10 @@ class Lane:
         if was_open:
             self.stretches.append((self._since_ns, self._last_ns or at_ns))
         return was_open
+
+    def report(self, times: ReportedTimes) -> None:
+        """What the server says of its newest request's times, by the child's words."""
+        self._call.report(times, self)
 
     @never_raises
     def conclude(self, error_type: str | None) -> None:

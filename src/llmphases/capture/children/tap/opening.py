@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import logging
 from typing import TYPE_CHECKING
 
@@ -12,21 +11,11 @@ from llmphases.capture.children.tap.moments import TapMoments
 from llmphases.capture.children.tap.steering import texts
 from llmphases.capture.children.tap.tap import Tap
 from llmphases.capture.current import block_of, frame_here, is_off_here, recorder_of, wired
-from llmphases.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from llmphases.capture.children.command import Command
 
 logger = logging.getLogger("llmphases")
-
-
-def require_h11(who: str) -> None:
-    """Raise `ConfigurationError` if the one package that the tap needs is not there."""
-    if importlib.util.find_spec("h11") is None:
-        raise ConfigurationError(
-            f"{who}: tap=True needs the package h11, which is not installed: "
-            "pip install 'llmphases[cli]'"
-        )
 
 
 def open_tap(command: Command) -> Tap | None:

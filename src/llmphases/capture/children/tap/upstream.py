@@ -169,8 +169,10 @@ async def _addresses(host: str, port: int) -> list[tuple[str, int]]:
         try:
             infos = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
             places = [(str(info[4][0]), port) for info in infos]
-        except (OSError, UnicodeError) as error:
-            failure = OSError(type(error).__name__)
+        except OSError as error:
+            failure = error
+        except UnicodeError:
+            failure = OSError("no name of a host")
         if not loop.is_closed():
             loop.call_soon_threadsafe(tell, places, failure)
 

@@ -10,7 +10,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from llmphases.cli import demo_story
-from llmphases.cli.demo_story import MANY_CALLS, ONE_CALL, ONE_WAVE, UNITS, WAYS, Answer
+from llmphases.cli.demo_story import (
+    MANY_CALLS,
+    ONE_CALL,
+    ONE_WAVE,
+    UNITS,
+    WAYS,
+    Answer,
+    InterruptedToolError,
+    ToolError,
+    play,
+)
+from llmphases.testing import recorded
 
 
 def test_one_call_takes_as_long_as_it_took_in_the_real_case():
@@ -33,6 +44,30 @@ def test_every_way_does_the_whole_work_in_equal_chunks(way):
 
 def test_the_default_takes_well_under_forty_seconds():
     assert sum(way.expected_s for way in WAYS) / 30 < 30
+
+
+async def played(monkeypatch, *words):
+    """The error that comes of playing with this command."""
+    monkeypatch.setattr(demo_story, "command", lambda scale: list(words))
+    with recorded(), pytest.raises(ToolError) as raised:
+        await play(MANY_CALLS, 30.0, lambda: None)
+    return raised.value
+
+
+async def test_a_tool_that_is_interrupted_is_told_from_one_that_fails(monkeypatch):
+    error = await played(monkeypatch, "sh", "-c", "kill -INT $$")
+    assert type(error) is InterruptedToolError
+
+
+async def test_a_tool_that_fails_is_quoted(monkeypatch):
+    error = await played(monkeypatch, "sh", "-c", "echo one >&2; echo two >&2; exit 3")
+    assert type(error) is ToolError
+    assert str(error) == "the stand-in tool has failed (exit code 3): two"
+
+
+async def test_a_tool_that_cannot_be_started_is_an_error_of_its_own(monkeypatch):
+    error = await played(monkeypatch, "/no/such/tool")
+    assert str(error).startswith("cannot start the stand-in tool: ")
 
 
 def events(*texts):

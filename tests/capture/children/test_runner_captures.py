@@ -19,7 +19,7 @@ import pytest
 
 from capture.children.captures import COMMANDS, PLAYED, TOLD_AT
 from capture.children.tools_of_ours import PYTHON
-from lab.tries import tries
+from lab.tries import TRIES, tries
 from llmphases import llm_call, run_command, run_command_async, stream_command
 from llmphases.adapters.commands.registry import format_for
 from llmphases.testing import recorded
@@ -27,7 +27,6 @@ from llmphases.testing import recorded
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hooked")]
 
 SLACK_NS = 20_000_000
-TRIES = 4
 UNKNOWN = ({"inference"}, {"inference", "process_shutdown"})
 
 
@@ -146,7 +145,7 @@ def is_unknown(call):
 @pytest.mark.parametrize("way", WAYS)
 def test_each_moment_of_a_capture_is_where_the_program_had_it(way, tmp_path):
     faults = dict.fromkeys(PLAYED, "not played yet")
-    for attempt in tries(TRIES):
+    for attempt in tries():
         folder = tmp_path / str(attempt.number)
         folder.mkdir()
         plays = {name: Play(name, folder / str(i)) for i, name in enumerate(faults)}

@@ -25,7 +25,7 @@ PROGRAM = """
 import sys
 import llmphases
 
-llmphases.configure({options})
+llmphases.configure(exit_deadline_s=30, {options})
 
 @llmphases.traced_llm_call
 def answer(words):
@@ -103,7 +103,8 @@ def test_a_variable_that_cannot_be_read_is_told_by_configure_and_ends_no_other_p
     assert done.returncode == 1
     (said,) = [line for line in done.stderr.splitlines() if "ConfigurationError: " in line]
     assert variable in said
-    program = PROGRAM.replace("llmphases.configure({options})", "") + "print('went on')"
+    lines = [line for line in PROGRAM.splitlines() if "configure" not in line]
+    program = "\n".join([*lines, "print('went on')"])
     done = subprocess.run(
         [sys.executable, "-c", program], env={variable: value, "PATH": ""}, cwd=tmp_path,
         capture_output=True, text=True, check=False, timeout=120,

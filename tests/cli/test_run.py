@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from capture.children.tools_of_ours import is_gone, tool
+from lab.sse_server import Script
 
 RUN = [sys.executable, "-m", "llmphases", "run"]
 WITH_AND_WITHOUT = pytest.mark.parametrize("us", [[], [*RUN, "--"]], ids=["without", "with"])
@@ -222,6 +223,25 @@ def test_the_format_is_told_by_the_command_or_named():
     assert json.loads(told)["alone"]["usage"]["output_tokens"] == 5
 
 
+def test_a_tap_sees_the_requests_of_a_command_that_prints_all_at_once(sse_server):
+    script = Script(first_token_s=0.1, gap_s=0.05, tokens=5)
+    body = {"model": "m", "messages": [], "stream": True, **script.extra_body()}
+    program = tool(
+        "import urllib.request\n"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        f"asked = urllib.request.Request(url, {json.dumps(body).encode()!r})\n"
+        "asked.add_header('Content-Type', 'application/json')\n"
+        "out(urllib.request.urlopen(asked).read())"
+    )
+    env = {**os.environ, "OPENAI_BASE_URL": sse_server.base_url}
+    result = done([*RUN, "--json", "--tap", "--", *program], env=env)
+    assert result.returncode == 0
+    assert result.stdout.endswith(b"data: [DONE]\n\n")
+    phases = json.loads(result.stderr)["alone"]["phases_s"]
+    assert phases["time_to_first_token"]["median"] >= 0.1
+    assert phases["generation"]["median"] >= 0.1
+
+
 def test_switched_off_it_is_the_command_and_nothing_else():
     env = {**os.environ, "LLMPHASES_DISABLED": "1"}
     result = done([*RUN, "--", *tool("out(str(os.getpid())); err('e'); sys.exit(3)")], env=env)
@@ -231,6 +251,11 @@ def test_switched_off_it_is_the_command_and_nothing_else():
         [*RUN, "--", *tool("out(str(os.getpid()))")], env=env, stdout=subprocess.PIPE
     )
     assert int(process.communicate()[0]) == process.pid
+
+
+def test_the_help_fits_a_terminal():
+    text = done([*RUN, "--help"], env={**os.environ, "COLUMNS": "80"}).stdout.decode()
+    assert max(map(len, text.splitlines())) <= 80
 
 
 # --- where it is told ---------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 from llmphases.reports.command_meaning import command_meaning
 from reports.sample_commands import burst, measured, run
 
@@ -15,11 +17,10 @@ def test_of_a_burst_it_says_how_to_make_the_program_print_as_it_goes():
     assert said == (
         "Nothing tells fixed cost and generation apart in 9.70 s of 9.90 s: it printed nothing, or "
         "all at once. Have it print as it goes (claude --output-format stream-json --verbose "
-        "--include-partial-messages)."
+        "--include-partial-messages), or look at its requests with --tap."
     )
-    assert command_meaning(measured(burst(executable="other"))).endswith(
-        "Have it print as it goes."
-    )
+    other = replace(measured(burst(executable="other")), is_tapped=True)
+    assert command_meaning(other).endswith("Have it print as it goes.")
 
 
 def test_a_failure_before_the_first_token_is_that_and_no_more():

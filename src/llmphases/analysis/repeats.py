@@ -60,6 +60,8 @@ class Measured:
     """One at a time."""
     together: Repeats | None
     """Several at a time; None if that was not asked for."""
+    is_tapped: bool = False
+    """Whether its requests to the model were looked at."""
 
 
 def repeats(calls: Iterable[Call], *, workers: int, took_ns: int) -> Repeats:

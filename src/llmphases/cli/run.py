@@ -23,24 +23,26 @@ examples:
   git diff | llmphases run --name review -- llm -s "Review this"
   llmphases run --repeat 5 -- codex exec --json "Say hi" < /dev/null
   llmphases run --repeat 4 --parallel 4 -- claude -p "Say hi"
+  llmphases run --tap -- claude -p "Say hi"
   llmphases run --json -- llm "Say hi" 2> times.json
-  llmphases run --save traces.jsonl -- claude -p "Say hi"; llmphases report traces.jsonl
+  llmphases run --save t.jsonl -- claude -p "Say hi"; llmphases report t.jsonl
 
-The command's output passes through as it comes, its exit status is ours, Control-C and
-other signals reach it, and where stdout or stderr is a terminal it sees one. The times
-follow on stderr.
+The command's output passes through as it comes, its exit status is ours,
+Control-C and other signals reach it, and where stdout or stderr is a terminal
+it sees one. The times follow on stderr.
 
-Several runs (--repeat, --parallel): the output of the first passes through; that of the
-others is read, timed and dropped, but the last line of stderr is shown of those that fail.
-All of them read the same standard input, or none if that is a terminal. The exit status
-is that of the first that failed. Each run is a request to the model, and costs as much.
+Several runs (--repeat, --parallel): the output of the first passes through;
+that of the others is read, timed and dropped, but the last line of stderr is
+shown of those that fail. All of them read the same standard input, or none if that is a
+terminal. The exit status is that of the first that failed. Each run is a
+request to the model, and costs as much.
 
-Traces go to the OTLP endpoint that the environment names, to the file of --save, or both;
-with neither, there is the table and nothing else. A TRACEPARENT in the environment is
-continued. LLMPHASES_DISABLED=1 runs the command and nothing else.
+Traces go to the OTLP endpoint that the environment names, to the file of
+--save, or both; with neither, there is the table and nothing else. A TRACEPARENT in the
+environment is continued. LLMPHASES_DISABLED=1 runs the command and that is all.
 
-Exit status: the command's; 128+N if signal N ended it, 127 if there is no such command,
-126 if it cannot be executed, 2 for wrong usage.
+Exit status: the command's; 128+N if signal N ended it, 127 if there is no such
+command, 126 if it cannot be executed, 2 for wrong usage.
 """
 
 
@@ -60,6 +62,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", metavar="F",
         help="what its output is read as, e.g. claude-stream-json (default: told by the command)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--tap", action="store_true",
+        help="look at its requests to the model, through a proxy on this machine (docs/tap.md)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="one line of JSON for the table")
     parser.add_argument("--save", metavar="FILE", help="add the traces to this file")
@@ -118,7 +124,7 @@ def _measured(args: argparse.Namespace, words: list[str]) -> Measured:
 
     run_setup.keep_standard_descriptors()
     is_one = args.repeat == 1 and args.parallel is None
-    options = {"name": args.name, "format": args.format}
+    options = {"name": args.name, "format": args.format, "tap": args.tap}
     if not is_one:
         options["input"] = run_setup.stdin_for_all()
     command = command_of("llmphases run", words, options, text=False)

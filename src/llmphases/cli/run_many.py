@@ -47,6 +47,7 @@ def measured(command: Command, repeat: int, workers: int | None) -> Measured:
         exit_code=series.failure or (0 if ending is None else 128 + ending),
         alone=alone,
         together=together,
+        is_tapped=command.tap,
     )
 
 

@@ -24,6 +24,7 @@ def measured(command: Command) -> Measured:
         exit_code=code,
         alone=repeats(calls, workers=1, took_ns=took_ns),
         together=None,
+        is_tapped=command.tap,
     )
 
 

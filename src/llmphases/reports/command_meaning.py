@@ -24,14 +24,15 @@ def command_meaning(measured: Measured) -> str:
     """What to do about one run, or several; and whether company pays."""
     alone, together = measured.alone, measured.together
     if together is None or alone.fixed is None or alone.generation is None:
-        return " ".join(filter(None, (_of_runs(alone), _of_company(alone, together))))
+        return " ".join(filter(None, (_of_runs(measured), _of_company(alone, together))))
     # Not what helps any call: whether more at once help is measured here.
     fixed, generation = duration(alone.fixed.median), duration(alone.generation.median)
     pays = f"Alone each pays {fixed} of fixed cost for {generation} of generation."
     return f"{pays} {_of_company(alone, together)}"
 
 
-def _of_runs(runs: Repeats) -> str:
+def _of_runs(measured: Measured) -> str:
+    runs = measured.alone
     groups = split(runs.calls).groups
     if not groups:
         return "Nothing was recorded."
@@ -41,21 +42,23 @@ def _of_runs(runs: Repeats) -> str:
         who = "It" if runs.runs == 1 else "Every run"
         return f"{who} failed ({types}) before a token was seen: what was printed says why."
     if group.failed is None and group.share is None:
-        return _cannot_tell(runs)
+        return _cannot_tell(measured)
     return meaning(group)
 
 
-def _cannot_tell(runs: Repeats) -> str:
+def _cannot_tell(measured: Measured) -> str:
+    runs = measured.alone
     assert runs.duration is not None
     unsplit = sum(call.cost_ns(Cost.UNSPLIT) for call in runs.calls) / len(runs.calls)
     process = runs.calls[0].process
     program = process.executable if process is not None else None
     options = _STREAMING.get(program or "")
     how = f" ({program} {options})" if options else ""
+    tap = "" if measured.is_tapped else ", or look at its requests with --tap"
     return (
         f"Nothing tells fixed cost and generation apart in {duration(unsplit)} of "
         f"{duration(runs.duration.median)}: it printed nothing, or all at once. Have it print as "
-        f"it goes{how}."
+        f"it goes{how}{tap}."
     )
 
 

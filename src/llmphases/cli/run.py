@@ -33,16 +33,17 @@ it sees one. The times follow on stderr.
 
 Several runs (--repeat, --parallel): the output of the first passes through;
 that of the others is read, timed and dropped, but the last line of stderr is
-shown of those that fail. All of them read the same standard input, or none if that is a
-terminal. The exit status is that of the first that failed. Each run is a
-request to the model, and costs as much.
+shown of those that fail. All of them read the same standard input, or none if
+that is a terminal. The exit status is that of the first that failed. Each run
+is a request to the model, and costs as much.
 
 Traces go to the OTLP endpoint that the environment names, to the file of
---save, or both; with neither, there is the table and nothing else. A TRACEPARENT in the
-environment is continued. LLMPHASES_DISABLED=1 runs the command and that is all.
+--save, or both; with neither, there is the table and nothing else. A
+TRACEPARENT in the environment is continued. LLMPHASES_DISABLED=1 runs the
+command and that is all.
 
-Exit status: the command's; 128+N if signal N ended it, 127 if there is no such
-command, 126 if it cannot be executed, 2 for wrong usage.
+Exit status: the command's; 128+N if signal N ended it, 127 if there is no
+such command, 126 if it cannot be executed, 2 for wrong usage.
 """
 
 

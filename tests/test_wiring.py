@@ -25,7 +25,7 @@ PROGRAM = """
 import sys
 import llmphases
 
-llmphases.configure(exit_deadline_s=30, {options})
+llmphases.configure({options})
 
 @llmphases.traced_llm_call
 def answer(words):
@@ -39,7 +39,7 @@ list(answer(["a", "b"]))
 
 def run(options: str, folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(options=options)],
+        [sys.executable, "-c", PROGRAM.format(options=f"exit_deadline_s=30, {options}")],
         cwd=folder, env={**environment, "PATH": ""}, capture_output=True, text=True, check=False,
         timeout=120,
     )  # fmt: skip

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.llama import LlamaServer
+from lab.tries import tries
 from lab.wired import wired
 from llmphases import llm_call, run_command, stream_command
 from llmphases.phases import Cost, Phase
@@ -50,17 +51,21 @@ def assert_is_mostly_the_tool(call):
 
 def test_start_and_exit_are_most_of_the_call(command, tmp_path):
     argv, env = command
-    with wired(file=tmp_path / "traces.jsonl") as sink:
-        result = run_command(argv, env=env, timeout=120, check=True)
-    assert result.stdout.strip()
-    (call,) = sink.heard.calls
-    assert call == result.call
-    assert_is_mostly_the_tool(call)
+    for attempt in tries(3):
+        with wired(file=tmp_path / "traces.jsonl") as sink:
+            result = run_command(argv, env=env, timeout=300, check=True)
+        assert result.stdout.strip()
+        (call,) = sink.heard.calls
+        assert call == result.call
+        with attempt:
+            assert_is_mostly_the_tool(call)
 
 
 def test_pieces_come_as_the_model_gives_them(command, tmp_path):
     argv, env = command
-    with wired(file=tmp_path / "traces.jsonl") as sink, llm_call("outer"):
-        pieces = list(stream_command(argv, env=env, timeout=120, check=True))
-    assert len(pieces) > 1
-    assert_is_mostly_the_tool(sink.heard.calls[0])
+    for attempt in tries(3):
+        with wired(file=tmp_path / "traces.jsonl") as sink, llm_call("outer"):
+            pieces = list(stream_command(argv, env=env, timeout=300, check=True))
+        with attempt:
+            assert len(pieces) > 1
+            assert_is_mostly_the_tool(sink.heard.calls[0])

@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo check lint types imports architecture test test-fast test-pythons bench docs format clean
+.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-pythons bench docs format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -16,7 +16,7 @@ help: ## this list
 demo: $(VENV)/.ready-demo ## the story of fixed cost in half a minute, with a stand-in tool: no key, no server
 	@$(BIN)/llmphases demo
 
-check: lint types imports test-pythons test ## all that has to hold before a commit
+check: lint types imports test-pythons test-cpython test ## all that has to hold before a commit
 	@echo "== check: everything holds"
 
 lint: $(VENV)/.ready-dev ## style (ruff)
@@ -37,12 +37,16 @@ architecture: $(VENV)/.ready-dev ## the house rules alone; `test` includes them
 	@echo "== architecture"
 	@$(BIN)/python -m pytest -q tests/architecture
 
-test: $(VENV)/.ready-dev ## the whole suite, real model server and real SDKs included
+test: $(VENV)/.ready-dev ## the whole suite, real model server and real SDKs included; not test-cpython
 	@echo "== test: the whole suite"
 	@$(BIN)/python -m pytest
 
 test-fast: $(VENV)/.ready-dev ## what takes less than about a second a test
 	@$(BIN)/python -m pytest -q -m "not slow and not real"
+
+test-cpython: $(VENV)/.ready-dev ## CPython's own tests of subprocesses, with our hooks around them
+	@echo "== test-cpython"
+	@$(BIN)/python -m pytest -q -m cpython
 
 test-pythons: ## the fast suite on every Python from 3.11 up that is here
 	@scripts/test-pythons

@@ -7,6 +7,7 @@ import threading
 
 import pytest
 
+from llmphases import llm_call
 from llmphases.capture import current
 from llmphases.cli import run_setup
 from llmphases.conventions import ENV_FILE
@@ -67,6 +68,16 @@ def test_a_service_has_the_name_it_was_given(configured, monkeypatch):
     monkeypatch.setenv("OTEL_SERVICE_NAME", "mine")
     run_setup.set_up("t")
     assert [told["service_name"] for told in configured] == ["llmphases-run", None]
+
+
+def test_with_the_sdk_disabled_it_is_measured_all_the_same(configured, monkeypatch):
+    """RC-085"""
+    monkeypatch.setenv("OTEL_SDK_DISABLED", "true")
+    current.wire(None)
+    run_setup.set_up(None)
+    with llm_call("asked") as call:
+        pass
+    assert call.record is not None
 
 
 def test_what_cannot_be_is_raised(monkeypatch, configured):

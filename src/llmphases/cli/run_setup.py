@@ -8,6 +8,7 @@ import select
 from llmphases.capture import current
 from llmphases.cli.terminal import complain
 from llmphases.conventions import ENV_FILE
+from llmphases.observers import Observer
 
 _SERVICE_NAME = "llmphases-run"
 _ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
@@ -37,6 +38,7 @@ def set_up(save: str | None) -> None:
             traces=wants_traces,
             sigterm=False,  # it is the child's
         )
+    current.wired().observers.add(Observer())  # ours: we tell of it, whoever else listens
     carrier = current.wired().carrier
     headers = {n.lower(): os.environ[n] for n in _WHERE_WE_ARE if os.environ.get(n)}
     carrier.variable.set(carrier.extract(headers))

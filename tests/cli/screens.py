@@ -15,6 +15,7 @@ import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 PATIENCE_S = 30
 _SHELL = Path(__file__).with_name("job_shell.py")
@@ -64,6 +65,10 @@ class Screen:
     def resize(self, rows: int, columns: int) -> None:
         """The window is made larger or smaller."""
         _resize(self._fd, (rows, columns))
+
+    def mode(self) -> list[Any]:
+        """How the terminal treats what is typed and shown, as `termios` says it."""
+        return termios.tcgetattr(self._fd)
 
     def status(self) -> int:
         """The exit status of the command, when it is over."""

@@ -77,18 +77,22 @@ def test_what_is_typed_is_the_commands(us):
 
 
 @WITH_AND_WITHOUT
-def test_single_keys_reach_a_command_that_asks_for_them(us):
+@pytest.mark.parametrize("fd", [0, 1, 2])
+def test_single_keys_reach_a_command_that_asks_for_them(us, fd):
+    """By whichever of its descriptors: curses asks by stdout."""
     program = tool(
         "import tty, termios\n"
-        "before = termios.tcgetattr(0)\n"
-        "tty.setcbreak(0); out('ready'); key = os.read(0, 1)\n"
-        "termios.tcsetattr(0, termios.TCSANOW, before); print('<', key, '>')"
+        f"before = termios.tcgetattr({fd})\n"
+        f"tty.setcbreak({fd}); out('ready'); key = os.read(0, 1); out(b'<' + key + b'>')\n"
+        f"termios.tcsetattr({fd}, termios.TCSANOW, before)"
     )
     with screen([*us, *program]) as shown:
+        normal = shown.mode()
         shown.expect("ready")
         shown.type("k")
-        assert shown.expect(r"(.*)< b'k' >")[1] == b""
+        assert shown.expect(r"(.*)<k>")[1] == b""
         assert shown.status() == 0
+        assert shown.mode() == normal
 
 
 @WITH_AND_WITHOUT

@@ -6,6 +6,7 @@ import os
 import struct
 import subprocess
 import termios
+import tty
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,7 @@ def ends():
 
     yield connect
     for made in opened:
+        made.release()
         made.close_ours()
         made.close_theirs()
 
@@ -75,6 +77,23 @@ def test_what_is_written_comes_out_as_it_is(ends):
         data = bytes(range(256)) + b"\r\n\n"
         os.write(made.theirs[1], data)
         assert os.read(made.ours[1], 1000) == data
+
+
+def test_our_terminal_follows_the_mode_of_the_childs_and_back():
+    with our_terminal():
+        before = termios.tcgetattr(1)
+        made = TerminalEnds(with_stdin=False, stdin=Stdin.OURS)
+        first = termios.tcgetattr(made.theirs[2])
+        made.mirror()
+        assert termios.tcgetattr(1) == before
+        tty.setcbreak(made.theirs[2])
+        made.mirror()
+        assert termios.tcgetattr(1) == termios.tcgetattr(made.theirs[2])
+        termios.tcsetattr(made.theirs[2], termios.TCSANOW, first)
+        made.close_ours()
+        made.close_theirs()
+        made.release()
+        assert termios.tcgetattr(1) == before
 
 
 def test_sizes_are_no_matter_once_the_child_has_gone(ends):
@@ -112,7 +131,8 @@ def test_no_descriptor_is_left_open():
 
         before = count()
         for stdin in Stdin:
-            made = TerminalEnds(with_stdin=True, stdin=stdin)
+            made = TerminalEnds(with_stdin=False, stdin=stdin)
             made.close_ours()
             made.close_theirs()
+            made.release()
         assert count() == before

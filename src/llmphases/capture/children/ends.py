@@ -32,6 +32,12 @@ class Ends:
         """What one stream of output goes through: our end, and the child's."""
         return os.pipe()
 
+    def mirror(self) -> None:
+        """Do to what is ours as the child has done to its own; pipes have nothing of the kind."""
+
+    def release(self) -> None:
+        """The child is gone."""
+
     def close_ours(self) -> None:
         """Nobody will read."""
         for fd in self.ours.values():

@@ -11,6 +11,7 @@ from queue import Empty, SimpleQueue
 
 from llmphases.calls import Call
 from llmphases.capture.children.command import Command
+from llmphases.capture.children.ends import Ends
 from llmphases.capture.children.formats import STDERR, STDOUT
 from llmphases.capture.children.run import CommandRun, Connect
 
@@ -77,7 +78,9 @@ class LiveRun:
 
     def __init__(self, command: Command, connect: Connect) -> None:
         self._relay = Relay()
-        self.run = CommandRun(command, self._relay, connect)
+        self._connect = connect
+        self._ends: Ends | None = None
+        self.run = CommandRun(command, self._relay, self._connected)
         self._thread = threading.Thread(target=self._read, name="llmphases-command", daemon=True)
         self._then: Callable[[], object] = lambda: None
         self._terminals = {stream for stream in (STDOUT, STDERR) if os.isatty(stream)}
@@ -87,11 +90,16 @@ class LiveRun:
         self.ends_line = True
         """Whether the last thing that was written to a terminal ends its line."""
 
+    def _connected(self, command: Command) -> Ends:
+        self._ends = self._connect(command)
+        return self._ends
+
     def start(self) -> None:
         """Spawn it; raises what `subprocess.Popen` raises."""
         try:
             self.run.start()
         except BaseException as error:
+            self._release()
             self.run.end(error)
             raise
         self._thread.start()
@@ -117,7 +125,16 @@ class LiveRun:
             else:
                 self._write(*piece)
         self._thread.join()
+        self._release()
         return self.run.call
+
+    def _mirror(self) -> None:
+        if self._ends is not None:
+            self._ends.mirror()
+
+    def _release(self) -> None:
+        if self._ends is not None:
+            self._ends.release()
 
     def _settle(self) -> None:
         """Write what is on its way still."""
@@ -125,6 +142,7 @@ class LiveRun:
             try:
                 piece = self._relay.take(_SETTLED_S)
             except Empty:
+                self._mirror()
                 return
             if piece is None:
                 self._relay.over()
@@ -132,6 +150,7 @@ class LiveRun:
             self._write(*piece)
 
     def _write(self, stream: int, data: bytes) -> None:
+        self._mirror()  # before what is drawn in that mode
         if stream not in self._closed:
             try:
                 write_all(stream, data)

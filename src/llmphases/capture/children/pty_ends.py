@@ -5,10 +5,10 @@ from __future__ import annotations
 import fcntl
 import os
 import termios
-import tty
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
+from typing import Any
 
 from llmphases.capture.children.command import Command
 from llmphases.capture.children.ends import Ends
@@ -28,15 +28,17 @@ class Stdin(Enum):
 class TerminalEnds(Ends):
     """Each stream of output is a terminal where ours is one, else a pipe.
 
-    The terminals are raw: what the child writes comes out as it is, and ours does to it what it
-    does to everything. They control nobody: keys, Control-C and Control-Z reach the child by our
-    own terminal, which it shares.
+    What the child writes to it comes out as it is, and ours does to it what it does to everything.
+    It controls nobody: keys, Control-C and Control-Z reach the child by our own terminal, which it
+    shares.
     """
 
     def __init__(self, *, with_stdin: bool, stdin: Stdin) -> None:
         self._sizes: dict[int, bytes] = {}
+        self._modes: dict[int, _Modes] = {}
+        self._has_keys = not with_stdin and stdin is Stdin.OURS
         super().__init__(with_stdin=with_stdin)
-        if not with_stdin and stdin is Stdin.OURS:
+        if self._has_keys:
             self.theirs_in = None
 
     def opened(self, stream: int) -> tuple[int, int]:
@@ -46,10 +48,14 @@ class TerminalEnds(Ends):
             ours, theirs = os.openpty()
         except OSError:  # there are no more
             return super().opened(stream)
-        tty.setraw(theirs)
+        before = termios.tcgetattr(stream)
+        first = _without_output_processing(before)
+        termios.tcsetattr(theirs, termios.TCSANOW, first)
         self._sizes[stream] = _size(stream)
         with suppress(OSError):
             fcntl.ioctl(theirs, termios.TIOCSWINSZ, self._sizes[stream])
+        if self._has_keys:
+            self._modes[stream] = _Modes(os.dup(ours), before, termios.tcgetattr(theirs))
         return ours, theirs
 
     def resize(self) -> bool:
@@ -64,6 +70,45 @@ class TerminalEnds(Ends):
                     self._sizes[stream] = now
                     changed = True
         return changed
+
+    def mirror(self) -> None:
+        """Put our terminal into the mode that the child has put its own into.
+
+        Most programs do that with stdin, which is ours; but some (pagers, curses) with stdout or
+        stderr, and then wait for single keys.
+        """
+        for stream, modes in self._modes.items():
+            with suppress(OSError, termios.error):
+                now = termios.tcgetattr(modes.fd)
+                if now != modes.now:
+                    modes.now = now
+                    wanted = modes.before if now == modes.first else now
+                    termios.tcsetattr(stream, termios.TCSANOW, wanted)
+
+    def release(self) -> None:
+        """The child is gone: its last mode is that of our terminal, and counts no more."""
+        self.mirror()
+        for modes in self._modes.values():
+            os.close(modes.fd)
+        self._modes.clear()
+
+
+class _Modes:
+    """The modes of our terminal and of the child's, as `termios.tcgetattr` gives them."""
+
+    def __init__(self, fd: int, before: list[Any], first: list[Any]) -> None:
+        self.fd = fd
+        """A descriptor of the child's terminal that stays open until its last mode is known."""
+        self.before = before
+        """Of ours, when the child began."""
+        self.first = first
+        """Of the child's, then."""
+        self.now = first
+
+
+def _without_output_processing(mode: list[Any]) -> list[Any]:
+    flags, output, *others = mode
+    return [flags, output & ~termios.OPOST, *others]
 
 
 def _size(stream: int) -> bytes:

@@ -28,12 +28,25 @@ def test_a_relay_has_room_until_its_reader_is_too_far_behind():
     data = bytes(live.MOST_WAITING)
     assert relay.has_room(1)
     relay.output(1, data)
+    relay.output(1, b"abc")
     assert not relay.has_room(1)
     assert not relay.has_room(2)
+    assert relay.taken(b"abc") is False
     assert relay.taken(data) is True
     assert relay.has_room(1)
-    relay.output(1, b"a")
-    assert relay.taken(b"a") is False
+    relay.output(1, b"abc")
+    assert relay.taken(b"abc") is False
+
+
+def test_a_pump_that_found_no_room_is_woken_whatever_was_seen_before():
+    """It fills up between two looks of the writer, and is emptied below the mark at once."""
+    relay = Relay()
+    piece = bytes(live.MOST_WAITING // 2)
+    relay.output(1, piece)
+    relay.output(1, piece)
+    assert not relay.has_room(1)
+    assert relay.taken(piece) is True
+    assert relay.taken(piece) is False
 
 
 def command(program):

@@ -32,6 +32,7 @@ class Relay:
         self._queue: SimpleQueue[tuple[int, bytes] | None] = SimpleQueue()
         self._put = 0
         self._taken = 0
+        self._is_waited_for = False
 
     # --- for the pump ----------------------------------------------------------------------
 
@@ -42,6 +43,12 @@ class Relay:
 
     def has_room(self, stream: int) -> bool:
         """Whether the writer is not too far behind."""
+        if self._has_room():
+            return True
+        self._is_waited_for = True
+        return self._has_room()  # what was taken before that was said wakes nobody
+
+    def _has_room(self) -> bool:
         return self._put - self._taken < MOST_WAITING
 
     def so_far(self) -> tuple[bytes, bytes]:
@@ -64,9 +71,11 @@ class Relay:
 
     def taken(self, data: bytes) -> bool:
         """A piece is written; whether the pump may have waited for that."""
-        was_full = not self.has_room(0)
         self._taken += len(data)
-        return was_full
+        if not self._is_waited_for or not self._has_room():
+            return False
+        self._is_waited_for = False
+        return True
 
 
 class LiveRun:

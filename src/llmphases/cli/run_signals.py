@@ -140,6 +140,8 @@ class Signals:
         Without this we would stop before the child has put its terminal in order, and be stopped
         although it did not want to.
         """
+        if not hasattr(os, "waitid"):  # nothing would tell us: all stop at once, as they do anyway
+            return
         self._stopped = stopped
         self._handle(signal.SIGTSTP)
         self._handle(signal.SIGCHLD)

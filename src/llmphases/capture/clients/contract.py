@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+Told = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], Any]
+"""Tells something of one use of a method: of the object and the arguments."""
+
 
 def model_argument(client: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
     """The keyword argument `model`, as nearly every SDK has it."""
@@ -17,18 +20,27 @@ def no_provider(client: Any) -> None:
     return
 
 
+def at_once(client: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """What a method gives out has been asked for when it does."""
+    return False
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Method:
     """A method that asks a model: one request, or several where the SDK tries again."""
 
     where: str
     """Module, colon, dotted path inside it: ``openai.resources.embeddings:Embeddings.create``."""
-    operation: str = "chat"
-    """`gen_ai.operation.name`."""
-    model: Callable[[Any, tuple[Any, ...], Mapping[str, Any]], object] = model_argument
+    operation: str | Told = "chat"
+    """`gen_ai.operation.name`, or what tells it; None: this use of the method asks no model."""
+    model: Told = model_argument
     """The requested model, of the object and the arguments; anything but a text is unknown."""
     provider: Callable[[Any], str | None] = no_provider
     """`gen_ai.provider.name`, of the object; None where it cannot be told."""
+    asks_when_read: Told = at_once
+    """Whether it gives out a generator that asks the model when it is first advanced."""
+    stream_at: str | None = None
+    """The key of the stream, where it comes within a dict."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +49,16 @@ class Parsing:
 
     where: str
     """As in `Method`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hook:
+    """A function of a client that something of its own is put around, such as an HTTP client's."""
+
+    where: str
+    """As in `Method`."""
+    wrapper: Callable[[Any, Any, Any, Any], Any]
+    """Called in its place with the function, the object it is bound to, arguments and keywords."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,5 +75,6 @@ class Sdk:
     """The first version that is supported."""
     before: tuple[int, ...]
     """The first one that is not any more."""
-    methods: tuple[Method, ...]
+    methods: tuple[Method, ...] = ()
     parsings: tuple[Parsing, ...] = ()
+    hooks: tuple[Hook, ...] = ()

@@ -8,7 +8,7 @@ import sys
 from functools import partial
 from typing import Any
 
-from llmphases.capture.clients.contract import Method, Sdk
+from llmphases.capture.clients.contract import Hook, Method, Sdk
 from llmphases.capture.current import wired
 from llmphases.observers import complain_once, never_raises
 
@@ -28,8 +28,8 @@ class Patches:
         if reason is None and not self._is_on:
             wired()  # now, and not within the first call
             self._is_on = True
-            for method in self.sdk.methods:
-                self._once_imported(method)
+            for what in (*self.sdk.methods, *self.sdk.hooks):
+                self._once_imported(what)
         return reason
 
     def uninstall(self) -> None:
@@ -42,7 +42,7 @@ class Patches:
 
     def _unsupported(self) -> str | None:
         sdk = self.sdk
-        if sdk.package.partition(".")[0] not in sys.modules and not _is_there(sdk.package):
+        if sdk.package not in sys.modules and not _is_there(sdk.package):
             return "not installed"
         version = _version(sdk.distribution)
         if version is not None and not sdk.since <= version < sdk.before:
@@ -50,25 +50,25 @@ class Patches:
             return f"version {found}; supported is {since} up to {before}"
         return None
 
-    def _once_imported(self, method: Method) -> None:
-        module = method.where.partition(":")[0]
+    def _once_imported(self, what: Method | Hook) -> None:
+        module = what.where.partition(":")[0]
         if module in sys.modules:
-            self._patch(method, sys.modules[module])
-        elif method.where not in self._waits:  # wrapt keeps a hook for ever
+            self._patch(what, sys.modules[module])
+        elif what.where not in self._waits:  # wrapt keeps a hook for ever
             import wrapt  # noqa: PLC0415  # not with `import llmphases`
 
-            self._waits.add(method.where)
-            wrapt.register_post_import_hook(partial(self._patch, method), module)
+            self._waits.add(what.where)
+            wrapt.register_post_import_hook(partial(self._patch, what), module)
 
     @never_raises
-    def _patch(self, method: Method, module: Any) -> None:
+    def _patch(self, what: Method | Hook, module: Any) -> None:
         if not self._is_on:
             return
         import wrapt  # noqa: PLC0415  # as above
 
         from llmphases.capture.clients.methods import around  # noqa: PLC0415  # loads wrapt
 
-        path = method.where.partition(":")[2]
+        path = what.where.partition(":")[2]
         *owners, name = path.split(".")
         try:
             owner = module
@@ -78,7 +78,8 @@ class Patches:
         except (AttributeError, KeyError):  # a version without it, or with it in another place
             complain_once(f"{self.sdk.name} has no {path} to hook into")
             return
-        ours = wrapt.FunctionWrapper(original, around(method, original))
+        # Asked at each use: a program may keep a method of an object beyond `uninstall`.
+        ours = wrapt.FunctionWrapper(original, around(method, original), lambda: self._is_on)
         setattr(owner, name, ours)
         self._done.append((owner, name, original, ours))
 

@@ -79,7 +79,8 @@ class Patches:
             complain_once(f"{self.sdk.name} has no {path} to hook into")
             return
         # Asked at each use: a program may keep a method of an object beyond `uninstall`.
-        ours = wrapt.FunctionWrapper(original, around(method, original), lambda: self._is_on)
+        wrapper = what.wrapper if isinstance(what, Hook) else around(what, original)
+        ours = wrapt.FunctionWrapper(original, wrapper, lambda: self._is_on)
         setattr(owner, name, ours)
         self._done.append((owner, name, original, ours))
 

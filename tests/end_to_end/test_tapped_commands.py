@@ -106,15 +106,16 @@ def commands(server):
 
 def test_the_start_ends_and_the_first_token_comes_when_the_server_says_so(server, sink):
     """RC-068, RC-020: in a pipe the output itself tells none of this."""
-    for attempt in tries(3):
+    for attempt in tries():
         off = []
         for label, argv, env in commands(server):
             result = run_command(argv, env=env, tap=True, check=True, timeout=120)
             (served,), call = server.served(label), result.call
             assert (result.tap, call.first_token_rule, call.requests) == ("requests", "tap", 1)
-            assert {p.value for p in call.exclusive_ns} == {
-                "process_startup", "time_to_first_token", "generation", "process_shutdown",
-            }  # fmt: skip
+            assert {Phase.PROCESS_STARTUP, Phase.TIME_TO_FIRST_TOKEN, Phase.GENERATION} <= set(
+                call.exclusive_ns
+            )
+            assert call.cost_ns(Cost.UNSPLIT) == 0
             wait = stretch(call, Phase.TIME_TO_FIRST_TOKEN, 0)
             generation = stretch(call, Phase.GENERATION, 0)
             off += [
@@ -253,8 +254,8 @@ _GET = "import httpx, sys; print(httpx.get(sys.argv[1], verify=sys.argv[2]).text
 @pytest.fixture
 def secure(tmp_path):
     """An https server of the standard library, and the certificate it has given itself."""
-    if sys.platform != "linux":
-        pytest.skip(f"{PLACE} is there on Linux only")
+    if sys.platform != "linux" or shutil.which("openssl") is None:
+        pytest.skip(f"openssl is not installed, or {PLACE} is not there, as on Linux only")
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     subprocess.run(
         [
@@ -298,7 +299,7 @@ def test_through_connect_there_are_times_of_bytes_and_they_are_marked_so(secure,
 def test_a_real_servers_own_account_of_its_times(llama_server: LlamaServer, sink):
     body = {"max_tokens": 32, "extra_body": EXACT}
     argv = openai_child(body, headers=CLOSE)
-    for attempt in tries(3):
+    for attempt in tries():
         result = run_command(argv, env=around(llama_server.base_url), tap=True, check=True)
         call, said = result.call, json.loads(result.stderr)
         assert call.first_token_rule == "tap"
@@ -316,9 +317,12 @@ LLM = Path(sys.executable).with_name("llm")
 def test_a_built_in_model_of_llm(llama_server: LlamaServer, sink, tmp_path):
     env = around(llama_server.base_url, LLM_USER_PATH=str(tmp_path))
     argv = [str(LLM), "-m", "gpt-4o-mini", "--no-log", "-u", "-o", "max_tokens", "32", "hello"]
-    result = run_command(argv, env=env, tap=True, check=True, timeout=120)
-    call = result.call
-    assert (result.tap, call.first_token_rule, call.requests) == ("requests", "tap", 1)
-    assert call.cost_ns(Cost.UNSPLIT) == 0
-    assert call.usage.output_tokens == pytest.approx(32, abs=2)
-    assert call.exclusive_ns[Phase.PROCESS_STARTUP] > call.exclusive_ns[Phase.TIME_TO_FIRST_TOKEN]
+    for attempt in tries():
+        result = run_command(argv, env=env, tap=True, check=True, timeout=120)
+        call = result.call
+        assert (result.tap, call.first_token_rule, call.requests) == ("requests", "tap", 1)
+        assert call.cost_ns(Cost.UNSPLIT) == 0
+        assert call.usage.output_tokens == pytest.approx(32, abs=2)
+        with attempt:
+            wait_ns = call.exclusive_ns[Phase.TIME_TO_FIRST_TOKEN]
+            assert call.exclusive_ns[Phase.PROCESS_STARTUP] > wait_ns

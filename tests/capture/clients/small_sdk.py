@@ -29,6 +29,18 @@ class Client:
         """A method that asks by another one."""
         return self.ask(answer, model=model)
 
+    def call(self, path: str, answer: Any) -> Any:
+        """Everything that its server can do; `/ask` alone asks a model."""
+        return {"path": path, "stream": answer}
+
+    def read(self, answer: Any, *, model: str | None = None, stream: bool = True) -> Any:
+        """A generator that asks with its first step, or a whole answer."""
+
+        def read() -> Any:
+            yield from answer()
+
+        return read() if stream else answer
+
 
 class AsyncClient:
     """The same, awaited."""
@@ -38,3 +50,12 @@ class AsyncClient:
         if isinstance(answer, BaseException):
             raise answer
         return await answer() if callable(answer) else answer
+
+    async def read(self, answer: Any, *, stream: bool = True) -> Any:
+        """As that of `Client`."""
+
+        async def read() -> Any:
+            for item in answer():
+                yield item
+
+        return read() if stream else answer

@@ -108,6 +108,21 @@ def test_what_the_server_says_of_its_times_splits_a_whole_answer(client, calls, 
     assert (call.reported_trusted, call.first_token_ns) == (True, None)
 
 
+def test_a_stream_within_a_dict_is_watched_there(client, calls, clock):
+    answer = client.call("/ask", chunks(clock))
+    assert (answer["path"], len(list(answer["stream"]))) == ("/ask", 4)
+    assert seconds(calls[0]) == {"time_to_first_token": 2, "generation": 3}
+
+
+def test_uses_of_a_method_that_ask_no_model_are_nothing(client, calls):
+    stream = iter(())
+    assert client.call("/list", stream)["stream"] is stream
+    with llm_call("mine"):
+        client.call("/list", stream)
+    (call,) = calls
+    assert (call.name, call.requests) == ("mine", 0)
+
+
 @pytest.mark.parametrize("error", [ValueError("theirs"), KeyboardInterrupt()])
 def test_what_is_raised_goes_through_as_it_is(client, calls, error):
     with pytest.raises(type(error)) as raised:

@@ -13,6 +13,7 @@ from capture.clients import small_sdk
 from capture.clients.conftest import SMALL
 from llmphases.capture.clients.contract import Method
 from llmphases.capture.clients.patches import Patches
+from llmphases.testing import recorded_calls
 
 
 def having(**changes):
@@ -27,6 +28,16 @@ def test_uninstalled_it_is_as_it_was():
     assert vars(small_sdk.Client)["ask"].__wrapped__ is plain
     patches.uninstall()
     assert vars(small_sdk.Client)["ask"] is plain
+
+
+def test_a_method_that_a_program_keeps_beyond_is_as_it_was():
+    patches = Patches(SMALL)
+    patches.install()
+    kept = small_sdk.Client().ask
+    patches.uninstall()
+    with recorded_calls() as calls:
+        assert kept("answer") == "answer"
+    assert calls == []
 
 
 def test_what_somebody_else_has_put_around_it_stays(monkeypatch):

@@ -29,16 +29,20 @@ from llmphases.recorder.requests import Request
 class Exchange:
     """What was asked of a model: in the call that is open, else in a call of its own."""
 
-    __slots__ = ("__weakref__", "_base", "_key", "_owns", "_request", "call", "context", "is_over")
+    __slots__ = (
+        "__weakref__", "_base", "_key", "_request", "call", "context", "is_over", "method", "owns",
+    )  # fmt: skip
 
-    def __init__(self, call: CallRecorder, base: object, *, owns: bool) -> None:
+    def __init__(self, method: Method, call: CallRecorder, base: object, *, owns: bool) -> None:
+        self.method = method
         self.call = call
+        self.owns = owns
+        """Whether the call is its own, and ends with it."""
         self.context: object = None
         """What the SDK's method is to run in."""
         self.is_over = False
         self._base = base
         self._key = context_key()
-        self._owns = owns
         self._request: Request | None = None
 
     def ask(self) -> None:
@@ -73,15 +77,22 @@ class Exchange:
 
     @never_raises
     def _answered(self, result: Any) -> Any:
+        at = self.method.stream_at
+        if at is not None and isinstance(result, dict) and is_stream(result.get(at)):
+            result[at] = self._watched(result[at])
+            return result
         if is_stream(result):
-            self.is_over = True
-            return watched(result, Flow(call=self.call, is_own=False, finishes=self._owns))
+            return self._watched(result)
         now_ns = wired().now()
         self.tell(result)  # first: what a server says of its times decides what the request was
         if self._request is not None:
             self.call.request_ended(self._request, now_ns)
         self._end(None)
         return None
+
+    def _watched(self, stream: Any) -> Any:
+        self.is_over = True
+        return watched(stream, Flow(call=self.call, is_own=False, finishes=self.owns))
 
     def tell(self, answer: Any) -> None:
         """Note what a whole answer says beside its text."""
@@ -98,7 +109,7 @@ class Exchange:
 
     def _end(self, error: BaseException | None) -> None:
         self.is_over = True
-        if self._owns:
+        if self.owns:
             end_call(self.call, error)
 
 
@@ -108,10 +119,14 @@ def begin_exchange(
 ) -> Exchange | None:
     """Note that a method asks a model now.
 
-    None where that is not to be seen: tracing is off, a block owns what happens in it, or the
-    method was called by another one that is seen.
+    None where that is not to be seen: tracing is off, no model is asked by it, a block owns what
+    happens in it, or the method was called by another one that is seen.
     """
     if is_off_here():
+        return None
+    told = method.operation
+    operation = told if isinstance(told, str) else told(client, args, kwargs)
+    if operation is None:
         return None
     wiring = wired()
     base = wiring.carrier.variable.get()
@@ -122,8 +137,8 @@ def begin_exchange(
     call = recorder_of(frame)
     owns = call is None
     if call is None:
-        name = f"{method.operation} {model}" if model else method.operation
-        what = Description(name=name, operation=method.operation, provider=provider, model=model)
+        name = f"{operation} {model}" if model else operation
+        what = Description(name=name, operation=operation, provider=provider, model=model)
         call = begin_call(what)
         if call is None:
             return None
@@ -131,7 +146,7 @@ def begin_exchange(
     else:
         call.facts.request_model = call.facts.request_model or model
         call.facts.provider = call.facts.provider or provider
-    exchange = Exchange(call, base, owns=owns)
+    exchange = Exchange(method, call, base, owns=owns)
     exchange.ask()
     owner = exchange.request.phase if exchange.request is not None else None
     inside = Frame(call=call, owner=owner or call, job=call.job, exchange=exchange)

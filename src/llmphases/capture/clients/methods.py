@@ -8,15 +8,21 @@ from typing import Any
 
 from llmphases.capture.clients.contract import Method
 from llmphases.capture.clients.exchange import begin_exchange, run, run_async
+from llmphases.capture.clients.read_later import watched_from_first_read
 from llmphases.capture.returned import Unstarted, named_as
+from llmphases.observers import never_raises
 
 Wrapper = Callable[[Any, Any, Any, Any], Any]
 
 
 def around(method: Method, function: Any) -> Wrapper:
     """What runs in place of a method; a coroutine begins its request when it is first awaited."""
+    asks_when_read = never_raises(method.asks_when_read)
 
     def asked(wrapped: Any, instance: Any, args: Any, kwargs: Any) -> Any:
+        if asks_when_read(instance, args, kwargs):
+            given_out = wrapped(*args, **kwargs)
+            return watched_from_first_read(method, given_out, instance, args, kwargs)
         exchange = begin_exchange(method, instance, args, kwargs)
         if exchange is None:
             return wrapped(*args, **kwargs)
@@ -24,6 +30,9 @@ def around(method: Method, function: Any) -> Wrapper:
 
     async def later(held: Unstarted, instance: Any, args: Any, kwargs: Any) -> Any:
         body = held.taken()
+        if asks_when_read(instance, args, kwargs):
+            given_out = await body
+            return watched_from_first_read(method, given_out, instance, args, kwargs)
         exchange = begin_exchange(method, instance, args, kwargs)
         return await body if exchange is None else await run_async(exchange, body)
 

@@ -24,6 +24,7 @@ MOMENTS = st.one_of(
     st.tuples(st.just("open step"), WHICH, st.booleans()),
     st.tuples(st.just("sent"), WHICH, KEYS),
     st.tuples(st.just("request ended"), WHICH, st.booleans()),
+    st.tuples(st.just("waits for"), WHICH, st.sampled_from(["connect", "send", None])),
     st.tuples(st.just("first token"), WHICH, KEYS, st.integers(1, 2)),
     st.tuples(st.just("last token"), WHICH, KEYS),
     st.tuples(st.just("open stream"), WHICH, KEYS, st.booleans(), st.booleans()),
@@ -99,6 +100,11 @@ class Machine:
         if self.requests:
             call, request = self.one_of(self.requests, which)
             call.request_ended(request, self.now, failed=failed)
+
+    def do_waits_for(self, which, what):
+        if self.requests:
+            call, request = self.one_of(self.requests, which)
+            call.waits_for(request, self.now, what)
 
     def do_first_token(self, which, key, kind):
         self.call(which).first_token(self.now, key, kind=kind, inside_block=which == 0)

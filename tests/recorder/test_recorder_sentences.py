@@ -295,6 +295,64 @@ def test_blocks_own_the_calls_inside_them_however_deep(call, heard):
     assert record.requests == 0
 
 
+# --- what a request waits for -------------------------------------------------------------------
+
+
+def details(record):
+    return [(d.name, d.cost.value, d.start_ns / S, d.end_ns / S) for d in record.details]
+
+
+def test_what_a_request_waits_for_is_made_of_details_and_ends_with_the_first_token(call):
+    request = call.request_sent(at(1))
+    call.waits_for(request, at(1), "connect")
+    call.waits_for(request, at(2), "send")
+    call.waits_for(request, at(3), None)
+    call.waits_for(request, at(4), "read_first")
+    call.first_token(at(5))
+    assert call.waits_for(request, at(6), "too late") is None
+    record = call.finish(at(7))
+    assert details(record) == [
+        ("connect", "fixed", 1, 2), ("send", "fixed", 2, 3), ("read_first", "fixed", 4, 5),
+    ]  # fmt: skip
+    assert ms(record) == {"time_to_first_token": 4000, "generation": 2000, "unattributed": 1000}
+
+
+def test_the_details_of_a_wait_are_what_it_turns_out_to_be(call, heard):
+    request = call.request_sent(at(0))
+    call.waits_for(request, at(0), "connect")
+    call.request_ended(request, at(1), failed=True, error_type="503")
+    again = call.request_sent(at(3))
+    call.waits_for(again, at(3), "send")
+    call.waits_for(again, at(4), "wait_headers", "ReadTimeout")
+    call.request_ended(again, at(5))
+    record = call.finish(at(6))
+    assert details(record) == [
+        ("connect", "fixed", 0, 1), ("send", "unsplit", 3, 4), ("wait_headers", "unsplit", 4, 5),
+    ]  # fmt: skip
+    told = [(p.name, p.phase.value, p.request, p.error_type) for p in heard.phases]
+    assert told == [
+        ("connect", "retry", 0, None),
+        ("retry", "retry", 0, "503"),
+        ("send", "inference", 1, "ReadTimeout"),
+        ("wait_headers", "inference", 1, None),
+        ("inference", "inference", 1, None),
+    ]
+
+
+def test_a_stream_that_is_read_already_goes_on_with_the_request_that_is_sent_again(call):
+    first = call.request_sent(at(0))
+    stream = HandDriven(call, at(0))
+    call.request_ended(first, at(1), failed=True)
+    call.request_sent(at(2))
+    stream.chunk(at(3))
+    stream.asked(at(3))
+    stream.chunk(at(4))
+    stream.end(at(4))
+    record = call.finish(at(4))
+    assert (record.requests, record.retries) == (2, 1)
+    assert ms(record) == {"retry": 2000, "time_to_first_token": 1000, "generation": 1000}
+
+
 # --- threads, locks and the collector -----------------------------------------------------------
 
 
@@ -309,7 +367,7 @@ def test_a_call_that_is_over_leaves_nothing_to_the_collector(heard):
             call.close_block(call.open_step("rerank", at(1), parent=block), at(2))
             call.close_block(block, at(2))
             inner = recorder(Observer(), at(3), call)
-            inner.request_sent(at(3), "a")
+            inner.waits_for(inner.request_sent(at(3), "a"), at(3), "connect")
             stream = HandDriven(inner, at(3), "a")
             stream.chunk(at(4))
             stream.end(at(5))

@@ -87,10 +87,14 @@ class Conversation:
             self.end(previous, at_ns)
 
     def _new(self, issued_ns: int, key: Hashable) -> Request:
-        previous = self._newest.get(key)
-        if previous is not None and previous.failed_ns is not None and previous.resent_ns is None:
-            self._resend(previous, issued_ns)
+        failed = self._newest.get(key)
+        if failed is None or failed.failed_ns is None or failed.resent_ns is not None:
+            failed = None
+        else:
+            self._resend(failed, issued_ns)
         request = Request(len(self.requests), key, issued_ns, next_sequence())
+        if failed is not None and failed.track is not None and failed.follows_a_stream:
+            self.bind(request, failed.track)  # it is read already, and goes on with this one
         if self.tracks:
             request.held_by = next((t for t in self.tracks if t.own and t.key == key), None)
         self.requests.append(request)
@@ -192,6 +196,8 @@ class Conversation:
     def _fail(self, request: Request, at_ns: int, error_type: str | None) -> None:
         """The phase that is open when it fails tells why: the attempt, or what it broke."""
         request.failed_ns, request.error_type = at_ns, error_type
+        if request.phase is not None and request.phase.end_ns is None:
+            self._timeline.next_step(request.phase, at_ns, None)
         broken = request.phase if request.first_ns is None else request.generation
         if broken is not None:
             broken.error_type = error_type
@@ -246,7 +252,8 @@ class Conversation:
 
     def report(self, request: Request, times: ReportedTimes) -> None:
         """Keep what the server says of a request's times; it is judged at the request's end."""
-        request.reported = times
+        if times.has_durations or request.reported is None:
+            request.reported = times
         self._facts.reported.update(times.raw)
         if not request.is_open:
             self._judge(request)

@@ -43,6 +43,24 @@ class CallRecorder(CallLifetime):
                 self.nesting.checkpoint(at_ns)
                 self.conversation.end(request, at_ns, failed=failed, error_type=error_type)
 
+    def waits_for(
+        self, request: Request, at_ns: int, what: str | None, error_type: str | None = None
+    ) -> OpenPhase | None:
+        """What a request waits for from now on: a detail of its wait, and the end of the last one.
+
+        None: nothing that has a name. `error_type` is why the last one failed, if it did.
+        """
+        if is_collecting():
+            later(self.waits_for, request, at_ns, what, error_type)
+            return None
+        with self._lock:
+            wait = request.phase
+            if self.record is not None or wait is None or not request.is_open:
+                return None
+            if wait.end_ns is not None:
+                return None
+            return self.timeline.next_step(wait, at_ns, what, error_type)
+
     def first_token(
         self, at_ns: int, key: Hashable = None, *, kind: int = ANSWER, inside_block: bool = False
     ) -> OpenPhase | None:

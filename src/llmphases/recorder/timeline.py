@@ -21,7 +21,9 @@ def next_sequence() -> int:
 class Timeline:
     """Opens, closes and writes phases, and keeps what they leave for the sums."""
 
-    __slots__ = ("_call", "_details", "_held", "_lane", "_observers", "open", "pieces", "stalls")
+    __slots__ = (
+        "_call", "_details", "_held", "_lane", "_observers", "_steps", "open", "pieces", "stalls",
+    )  # fmt: skip
 
     def __init__(self, call: OpenCall, observers: Observers) -> None:
         self._call = call
@@ -31,6 +33,7 @@ class Timeline:
         self.stalls: list[Piece] = []
         self._details: list[OpenPhase] = []
         self._held: dict[OpenPhase, None] = {}
+        self._steps: dict[OpenPhase, list[OpenPhase]] = {}
         self.open: dict[OpenPhase, None] = {}
 
     def begin(
@@ -87,6 +90,8 @@ class Timeline:
             return
         if kind is not None and kind is not phase.phase:
             phase.phase, phase.name = kind, kind.value
+        if self._steps:
+            self._end_steps(phase, at_ns)
         end_ns = phase.end_ns = max(at_ns, phase.start_ns)
         phase.drawn_end_us = self._drawn_end(phase, end_ns)
         self.open.pop(phase, None)
@@ -101,6 +106,31 @@ class Timeline:
             self._held[phase] = None
         else:
             self._observers.phase_ended(phase)
+
+    def next_step(
+        self, phase: OpenPhase, at_ns: int, name: str | None, error_type: str | None = None
+    ) -> OpenPhase | None:
+        """The next of the details that make up an open phase: it ends the one before.
+
+        None is what has no name; `error_type` is why the one before it failed. The observers hear
+        of the end of each once it is known what the phase was.
+        """
+        steps = self._steps.setdefault(phase, [])
+        if steps and steps[-1].end_ns is None:
+            steps[-1].error_type = error_type
+            self.end(steps[-1], at_ns, hold=True)
+        if name is None:
+            return None
+        step = self.begin(phase.phase, at_ns, None, phase, request=phase.request, detail=name)
+        steps.append(step)
+        return step
+
+    def _end_steps(self, phase: OpenPhase, at_ns: int) -> None:
+        """The details of a phase that ends are what it turned out to be."""
+        for step in self._steps.pop(phase, ()):
+            self.end(step, at_ns, hold=True)
+            step.phase = phase.phase
+            self.release(step)
 
     def release(self, phase: OpenPhase) -> None:
         """All is said of a phase that was held; a second time changes nothing."""
@@ -120,6 +150,7 @@ class Timeline:
     def let_go(self) -> None:
         """The call is over, and nothing is opened or written any more."""
         self._details.clear()
+        self._steps.clear()
         del self._call
 
     def _drawn_end(self, phase: OpenPhase, end_ns: int) -> int:

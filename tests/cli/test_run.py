@@ -14,6 +14,7 @@ import pytest
 
 from capture.children.tools_of_ours import is_gone, tool
 from lab.sse_server import Script
+from lab.tries import tries
 
 RUN = [sys.executable, "-m", "llmphases", "run"]
 WITH_AND_WITHOUT = pytest.mark.parametrize("us", [[], [*RUN, "--"]], ids=["without", "with"])
@@ -24,7 +25,7 @@ pytestmark = pytest.mark.slow
 def done(words, **more):
     """The command, when it is over."""
     given = {"stdin": subprocess.DEVNULL} if "input" not in more else {}
-    return subprocess.run(words, capture_output=True, timeout=60, check=False, **given, **more)
+    return subprocess.run(words, capture_output=True, timeout=120, check=False, **given, **more)
 
 
 # --- what goes through --------------------------------------------------------------------------
@@ -190,27 +191,32 @@ SLOW = tool("time.sleep(0.1); out('a'); time.sleep(0.2); out('b'); time.sleep(0.
 
 
 def test_the_table_says_where_the_time_went():
-    text = done([*RUN, "--name", "boxes", "--", *SLOW]).stderr.decode()
-    assert re.search(r"^boxes   \d+ ms, exit 0$", text, re.MULTILINE)
-    for row in ("start-up", "first token", "generation", "exit", "CPU", "fixed : generation"):
-        assert re.search(rf"^  {row} ", text, re.MULTILINE), row
-    assert "This rests on 1 call only." in text
-    assert "\x1b" not in text
-    assert max(map(len, text.splitlines())) <= 80
+    for attempt in tries():
+        text = done([*RUN, "--name", "boxes", "--", *SLOW]).stderr.decode()
+        assert "\x1b" not in text
+        assert max(map(len, text.splitlines())) <= 80
+        with attempt:
+            assert re.search(r"^boxes   \d+ ms, exit 0$", text, re.MULTILINE)
+            for row in ("start-up", "first token", "generation", "exit", "CPU"):
+                assert re.search(rf"^  {row} ", text, re.MULTILINE), row
+            assert re.search(r"^  fixed : generation ", text, re.MULTILINE)
+            assert "This rests on 1 call only." in text
 
 
 def test_json_is_one_line_with_the_same():
-    result = done([*RUN, "--json", "--", *SLOW])
-    assert result.stdout == b"ab"
-    (line,) = result.stderr.splitlines()
-    told = json.loads(line)
-    assert told["exit_code"] == 0
-    assert told["alone"]["runs"] == 1
-    phases = {name: spread["median"] for name, spread in told["alone"]["phases_s"].items()}
-    assert phases.keys() == {"process_startup", "generation", "process_shutdown"}
+    for attempt in tries():
+        result = done([*RUN, "--json", "--", *SLOW])
+        assert result.stdout == b"ab"
+        (line,) = result.stderr.splitlines()
+        told = json.loads(line)
+        assert told["exit_code"] == 0
+        assert told["alone"]["runs"] == 1
+        phases = {name: spread["median"] for name, spread in told["alone"]["phases_s"].items()}
+        whole = sum(phases.values()) + told["alone"]["unattributed_s"]["median"]
+        assert whole == pytest.approx(told["alone"]["duration_s"]["median"])
+        with attempt:
+            assert phases.keys() == {"process_startup", "generation", "process_shutdown"}
     assert phases["process_startup"] >= 0.1
-    whole = sum(phases.values()) + told["alone"]["unattributed_s"]["median"]
-    assert whole == pytest.approx(told["alone"]["duration_s"]["median"])
 
 
 def test_the_format_is_told_by_the_command_or_named():
@@ -234,12 +240,14 @@ def test_a_tap_sees_the_requests_of_a_command_that_prints_all_at_once(sse_server
         "out(urllib.request.urlopen(asked).read())"
     )
     env = {**os.environ, "OPENAI_BASE_URL": sse_server.base_url}
-    result = done([*RUN, "--json", "--tap", "--", *program], env=env)
-    assert result.returncode == 0
-    assert result.stdout.endswith(b"data: [DONE]\n\n")
-    phases = json.loads(result.stderr)["alone"]["phases_s"]
-    assert phases["time_to_first_token"]["median"] >= 0.1
-    assert phases["generation"]["median"] >= 0.1
+    for attempt in tries():
+        result = done([*RUN, "--json", "--tap", "--", *program], env=env)
+        assert result.returncode == 0
+        assert result.stdout.endswith(b"data: [DONE]\n\n")
+        phases = json.loads(result.stderr)["alone"]["phases_s"]
+        with attempt:
+            assert phases["time_to_first_token"]["median"] >= 0.1
+            assert phases["generation"]["median"] >= 0.1
 
 
 def test_switched_off_it_is_the_command_and_nothing_else():

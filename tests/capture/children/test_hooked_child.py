@@ -109,6 +109,18 @@ def test_the_watcher_right_before_a_read_is_as_good_as_having_waited(child, cloc
     assert end().exclusive_ns[Phase.INFERENCE] == 1004 * MS  # one burst, all of it known
 
 
+def test_a_burst_that_woke_its_reader_late_does_not_stream(child, clock, end):
+    """On a busy machine the watcher sees it, and the thread that waits for it comes later."""
+    stream = child.stream(STDOUT)
+    clock.tick(1.0)
+    watched(child, clock, output_ns=clock.now())
+    clock.tick(0.06)
+    stream.read(b"all of it", waited=True, is_drained=True)
+    stream.ended()
+    child.reaped(EXITED, None, waited=True)
+    assert end().exclusive_ns == {Phase.INFERENCE: 1060 * MS}
+
+
 def test_a_stamp_of_the_watcher_after_our_own_changes_nothing(child, clock, end):
     stream = child.stream(STDOUT)
     clock.tick(1.0)

@@ -265,7 +265,7 @@ class HookedStream:
         if seen_ns is not None and seen_ns < at_ns:
             self._child.output(self._number, data[:1], seen_ns)
             self._arrivals.seen_empty(seen_ns)
-            data = data[1:]
+            data, waited = data[1:], False  # the rest lay there, who knows since when
         self._child.output(self._number, data, self._arrivals.read(at_ns, waited=waited))
 
     def chunks_of(self, pipe: object) -> list[bytes] | None:

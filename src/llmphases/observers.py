@@ -230,7 +230,7 @@ class Frame:
         job: OpenJob | None = None,
         owner: OpenSpan | None = None,
         queued: OpenPhase | None = None,
-        exchange: object = None,
+        exchange: Any = None,
     ) -> None:
         self.call = call
         self.block = block
@@ -241,7 +241,8 @@ class Frame:
         self.queued = queued
         """The wait for a worker that the next call in this context is to name; used up once."""
         self.exchange = exchange
-        """The method of a client library that asks a model here; what it calls is part of it."""
+        """The method of a client library, or the block, that asks a model here; what it calls is
+        part of that (`capture.attempts.Attempts`)."""
 
 
 class Carrier(Protocol):

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any, Literal, NoReturn, Self
 
 from llmphases.calls import Call, Usage
+from llmphases.capture.attempts import Attempts
 from llmphases.capture.current import (
     block_of,
     context_key,
@@ -19,7 +20,6 @@ from llmphases.capture.values import clean_text, clean_value
 from llmphases.conventions import is_ours
 from llmphases.observers import Frame, complain_once, never_raises
 from llmphases.recorder import CallRecorder
-from llmphases.recorder.requests import Request
 from llmphases.recorder.streams import ANSWER, REASONING
 from llmphases.records import assembler
 
@@ -185,11 +185,11 @@ class LlmCall:
 class RequestBlock:
     """One attempt at a request, as a block; made by `LlmCall.request`."""
 
-    __slots__ = ("_recorder", "_request", "_token")
+    __slots__ = ("_asked", "_recorder", "_token")
 
     def __init__(self, recorder: CallRecorder | None) -> None:
         self._recorder = recorder
-        self._request: Request | None = None
+        self._asked: Attempts | None = None
         self._token: Any = None
 
     @never_raises
@@ -201,11 +201,11 @@ class RequestBlock:
         wiring = wired()
         variable = wiring.carrier.variable
         base = variable.get()
-        self._request = recorder.request_sent(wiring.now(), context_key(), base)
-        if self._request is not None and self._request.phase is not None:
-            inside = Frame(
-                call=recorder, owner=self._request.phase, job=frame.job if frame else None
-            )
+        asked = self._asked = Attempts(recorder, base, is_one=True)
+        asked.ask()
+        if asked.request is not None and asked.request.phase is not None:
+            job = frame.job if frame else None
+            inside = Frame(call=recorder, owner=asked.request.phase, job=job, exchange=asked)
             self._token = variable.set(wiring.carrier.enter(base, inside))
 
     @never_raises
@@ -213,14 +213,11 @@ class RequestBlock:
         token, self._token = self._token, None
         if token is not None:
             leave(token)
-        if self._request is not None and self._recorder is not None:
-            failed = isinstance(error, Exception)
-            self._recorder.request_ended(
-                self._request,
-                wired().now(),
-                failed=failed,
-                error_type=outcome(error)[1] if failed else None,
-            )
+        if self._asked is not None:
+            if isinstance(error, Exception):
+                self._asked.attempt_failed(outcome(error)[1])
+            else:
+                self._asked.attempt_ended(wired().now())
 
     def __enter__(self) -> Self:
         """Sent now."""

@@ -74,6 +74,19 @@ def test_in_a_block_it_belongs_to_that(client, calls, clock):
     assert (call.requests, seconds(call)) == (0, {"retrieval": 2})
 
 
+def test_in_a_request_block_it_is_that_request(client, calls, clock):
+    with llm_call("mine") as mine:
+        with mine.request():
+            clock.tick(1)
+            client.ask(after(clock, 2, {"usage": {"prompt_tokens": 7}}), model="m")
+            clock.tick(1)
+        with pytest.raises(ValueError, match="theirs"), mine.request():
+            client.ask(ValueError("theirs"))
+    (call,) = calls
+    assert (call.requests, call.request_model, call.usage.input_tokens) == (2, "m", 7)
+    assert (seconds(call), call.unattributed_ns) == ({"inference": 3, "retry": 0}, SECOND)
+
+
 def test_a_method_that_asks_by_another_one_is_one_request(client, calls, clock):
     client.ask_inside(after(clock, 2, None), model="m")
     (call,) = calls

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from llmphases.capture.attempts import Attempts
 from llmphases.capture.clients.contract import Method
 from llmphases.capture.current import (
     begin_call,
     block_of,
-    context_key,
     end_call,
     is_off_here,
     outcome,
@@ -23,51 +23,37 @@ from llmphases.capture.values import clean_text
 from llmphases.observers import Frame, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.recorder import Description
-from llmphases.recorder.requests import Request
 
 
-class Exchange:
+class Exchange(Attempts):
     """What was asked of a model: in the call that is open, else in a call of its own."""
 
-    __slots__ = (
-        "__weakref__", "_base", "_key", "_request", "call", "context", "is_over", "method", "owns",
-    )  # fmt: skip
+    __slots__ = ("context", "is_over", "method", "owns")
 
     def __init__(self, method: Method, call: CallRecorder, base: object, *, owns: bool) -> None:
+        super().__init__(call, base)
         self.method = method
-        self.call = call
         self.owns = owns
         """Whether the call is its own, and ends with it."""
         self.context: object = None
         """What the SDK's method is to run in."""
         self.is_over = False
-        self._base = base
-        self._key = context_key()
-        self._request: Request | None = None
 
-    def ask(self) -> None:
-        """A request goes out; after a failed one it is that once more."""
-        if self._request is None or not self._request.is_open:
-            self._request = self.call.request_sent(wired().now(), self._key, self._base)
-
-    @property
-    def request(self) -> Request | None:
-        """The newest of its requests."""
-        return self._request
-
-    def attempt_failed(self, error_type: str | None) -> None:
-        """The newest attempt is known to have failed; the SDK may try again."""
-        if self._request is not None:
-            now_ns = wired().now()
-            self.call.request_ended(self._request, now_ns, failed=True, error_type=error_type)
+    def begin(self) -> None:
+        """The method is about to run."""
+        self.ask()
+        owner = self.request.phase if self.request is not None else None
+        call = self.call
+        inside = Frame(call=call, owner=owner or call, job=call.job, exchange=self)
+        self.context = wired().carrier.enter(self._base, inside)
 
     @never_raises
     def failed(self, error: BaseException) -> None:
         """The method raised."""
         if isinstance(error, Exception):
             self.attempt_failed(outcome(error)[1])
-        elif self._request is not None:
-            self.call.request_ended(self._request, wired().now())
+        else:
+            self.attempt_ended(wired().now())
         self._end(error)
 
     def answered(self, result: Any) -> Any:
@@ -85,8 +71,7 @@ class Exchange:
             return self._watched(result)
         now_ns = wired().now()
         self.tell(result)  # first: what a server says of its times decides what the request was
-        if self._request is not None:
-            self.call.request_ended(self._request, now_ns)
+        self.attempt_ended(now_ns)
         self._end(None)
         return None
 
@@ -105,7 +90,7 @@ class Exchange:
         if facts.usage is not None:
             self.call.add_usage(facts.usage)
         if facts.reported is not None:
-            self.call.report(facts.reported, self._key)
+            self.report(facts.reported)
 
     def _end(self, error: BaseException | None) -> None:
         self.is_over = True
@@ -131,7 +116,8 @@ def begin_exchange(
     wiring = wired()
     base = wiring.carrier.variable.get()
     frame = wiring.carrier.frame_of(base)
-    if frame is not None and (frame.exchange is not None or block_of(frame) is not None):
+    around = frame.exchange if frame is not None else None
+    if block_of(frame) is not None or (around is not None and not around.is_one):
         return None
     model, provider = _asked(method, client, args, kwargs)
     call = recorder_of(frame)
@@ -147,10 +133,9 @@ def begin_exchange(
         call.facts.request_model = call.facts.request_model or model
         call.facts.provider = call.facts.provider or provider
     exchange = Exchange(method, call, base, owns=owns)
-    exchange.ask()
-    owner = exchange.request.phase if exchange.request is not None else None
-    inside = Frame(call=call, owner=owner or call, job=call.job, exchange=exchange)
-    exchange.context = wiring.carrier.enter(base, inside)
+    if around is not None:
+        exchange.take_over(around)
+    exchange.begin()
     return exchange
 
 

@@ -28,8 +28,10 @@ class Patches:
         if reason is None and not self._is_on:
             wired()  # now, and not within the first call
             self._is_on = True
-            for what in (*self.sdk.methods, *self.sdk.hooks):
-                self._once_imported(what)
+            for method in self.sdk.methods:
+                self._once_imported(method)
+            for hook in self.sdk.hooks:
+                self._once_imported(hook)
         return reason
 
     def uninstall(self) -> None:

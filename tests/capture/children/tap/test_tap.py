@@ -24,6 +24,7 @@ from capture.children.tap.peers import (
     server,
     tapped,
 )
+from llmphases import ConfigurationError
 from llmphases.capture.children.tap.contract import TapRoute
 from llmphases.capture.children.tap.tap import Tap
 
@@ -402,3 +403,12 @@ def test_without_a_socket_it_does_not_open(monkeypatch, caplog):
         tap = Tap(TapRoute(variables={"X": one.url}), {}, Heard(), reading())
         assert tap.open() is False
         tap.close()
+
+
+def test_certificates_matter_only_where_there_is_tls():
+    env = {"SSL_CERT_FILE": "/absent.pem"}
+    with server(ok) as one, tapped(one.url, env=env) as tap, tap.connect() as connection:
+        connection.sendall(post(tap.prefix + b"/v1/messages"))
+        assert read_exactly(connection, len(OK)) == OK
+    with pytest.raises(ConfigurationError, match="SSL_CERT_FILE"), tapped("https://x", env=env):
+        pass

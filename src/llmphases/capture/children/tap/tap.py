@@ -7,6 +7,7 @@ import logging
 import secrets
 import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import cache, partial
 from typing import Any
 
 from llmphases.capture.children.tap.contract import Reading, TapRoute
@@ -46,9 +47,11 @@ class Tap:
         """What it sees."""
         self._reading = reading
         self._secret = secrets.token_urlsafe(18)
-        self._trust = trust_of(self._env)
+        self._trust = cache(partial(trust_of, self._env))
         urls = {*route.variables.values(), *(option.stands_for for option in route.options)}
         self._upstreams = {url: self._upstream(url) for url in sorted(urls)}
+        if any(upstream.address.is_tls for upstream in self._upstreams.values()):
+            self._trust()  # what is wrong with it is to be said now
         self._ports: dict[str, int] = {}
         self._door: int | None = None
         self._tasks: set[asyncio.Task[None]] = set()

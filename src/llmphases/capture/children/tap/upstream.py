@@ -8,7 +8,7 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # undocumented
@@ -18,6 +18,8 @@ import h11
 from llmphases.errors import ConfigurationError
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+Trust = Callable[[], ssl.SSLContext]
+"""Made when it is first needed: it takes a while."""
 
 _PORTS = {"http": 80, "https": 443}
 _ONLY_THESE_CAS = ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE")
@@ -107,7 +109,7 @@ def _trust(context: ssl.SSLContext, path: str) -> None:
 class Upstream:
     """One server, and how it is reached."""
 
-    def __init__(self, address: Address, proxy: Address | None, trust: ssl.SSLContext) -> None:
+    def __init__(self, address: Address, proxy: Address | None, trust: Trust) -> None:
         self.address = address
         self._proxy = proxy
         self._trust = trust
@@ -126,10 +128,10 @@ class Upstream:
     async def connect(self) -> Streams:
         """A new connection; raises `OSError`."""
         address = self.address
-        tls = self._trust if address.is_tls else None
+        tls = self._trust() if address.is_tls else None
         if self._proxy is None:
             return await _open(address, tls)
-        streams = await _open(self._proxy, self._trust if self._proxy.is_tls else None)
+        streams = await _open(self._proxy, self._trust() if self._proxy.is_tls else None)
         if tls is not None:
             await _through_proxy(streams, self._proxy, address)
             await streams[1].start_tls(tls, server_hostname=address.host)
@@ -139,7 +141,7 @@ class Upstream:
         """A connection whose TLS, if it has any, is the child's own business."""
         if self._proxy is None:
             return await _open(self.address, None)
-        streams = await _open(self._proxy, self._trust if self._proxy.is_tls else None)
+        streams = await _open(self._proxy, self._trust() if self._proxy.is_tls else None)
         await _through_proxy(streams, self._proxy, self.address)
         return streams
 

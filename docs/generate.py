@@ -73,7 +73,11 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     conventions.REQUESTS: (_CALL, "requests to a model"),
     conventions.RETRIES: (_CALL, "requests sent again after a failure"),
     conventions.UNITS: (_CALL, "work items in the call, as `call.units(n)` said"),
-    conventions.CACHE_RESULT: (_CALL, "`hit` or `miss`, as `call.cache(...)` said"),
+    conventions.CACHE_RESULT: (
+        _CALL,
+        "`hit` or `miss`: as `call.cache(...)` said, else of the prompt: some was read from the "
+        "provider's cache, or none though some was written to it",
+    ),
     conventions.BATCH_SIZE: (_CALL, "calls that were sent together"),
     conventions.QUEUED_DURATION: (_CALL, "s; wait for a worker *before* the call"),
     conventions.STREAM_ENDED: (

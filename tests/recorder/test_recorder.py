@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from llmphases.calls import Call, Ended
+from llmphases.calls import Call, Ended, Usage
 from llmphases.observers import Asked, Observers
 from llmphases.phases import Cost, Origin, Phase
 from llmphases.recorder import CallRecorder
@@ -567,3 +567,28 @@ def test_a_request_that_was_open_when_its_call_failed_failed_with_it(script: Scr
     script.sent(1)
     script.recorder.finish(at(3), Ended.ERROR, "APITimeoutError")
     assert script.recorder.asked == (Asked(2 * S, None, "APITimeoutError", is_resent=False),)
+
+
+@pytest.mark.parametrize(
+    ("read", "written", "said", "result"),
+    [
+        (900, 0, None, "hit"),
+        (900, 100, None, "hit"),
+        (0, 100, None, "miss"),
+        (0, 0, None, None),  # nobody asked for it, as far as can be told
+        (0, None, None, None),
+        (None, 100, None, None),
+        (900, 0, "miss", "miss"),  # the program's own cache, which it speaks of itself
+        (0, 100, "hit", "hit"),
+    ],
+)
+def test_a_cached_prompt_is_told_by_the_usage_unless_the_program_speaks_of_its_cache(
+    read, written, said, result
+):
+    script = Script()
+    script.recorder.add_usage(
+        Usage(input_tokens=1000, cache_read_input_tokens=read, cache_write_input_tokens=written)
+    )
+    if said is not None:
+        script.recorder.cache(said)
+    assert script.finish(1).cache_result == result

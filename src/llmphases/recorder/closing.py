@@ -63,7 +63,7 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
         first_token_rule=facts.first_token_rule,
         units=facts.units,
         batch_size=facts.batch_size,
-        cache_result=facts.cache_result,
+        cache_result=facts.cached,
         queued_ns=call.queued_ns,
         nested=call.nested,
         job=call.job.name if call.job is not None else None,

@@ -37,6 +37,18 @@ class Facts:
         if usage:
             self.usage = usage if self.usage is None else self.usage + usage
 
+    @property
+    def cached(self) -> str | None:
+        """`hit` or `miss`: of the program's cache, if it said so; else of the provider's."""
+        usage = self.usage
+        if self.cache_result is not None or usage is None:
+            return self.cache_result
+        if usage.cache_read_input_tokens:
+            return "hit"
+        # None read, though some were to be kept. 0 alone says nothing: most requests ask for none.
+        missed = usage.cache_read_input_tokens == 0 and usage.cache_write_input_tokens
+        return "miss" if missed else None
+
     def trust(self, *, trusted: bool) -> None:
         """One report that does not fit makes all of a call's reports doubtful."""
         self.reported_trusted = (

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-PATIENCE_S = 30
+PATIENCE_S = 90
 _SHELL = Path(__file__).with_name("job_shell.py")
 
 

@@ -70,7 +70,7 @@ def test_two_hundred_megabytes_go_through_in_little_memory():
     process.stdin.close()
     assert process.stdout.read() == b""
     process.stdout.close()
-    assert process.wait(60) == 0
+    assert process.wait(120) == 0
     assert seen.hexdigest() == hashlib.sha256(bytes(range(256)) * 4096 * 200).hexdigest()
     assert peak is None or int(peak[1]) < 150_000
 
@@ -85,7 +85,7 @@ def test_output_comes_while_it_is_made():
     assert process.stdout.readline() == b"first\n"
     process.stdin.write(b"go on\n")
     assert process.stderr.readline() == b"second\n"
-    assert b"exit 0" in process.communicate(b"\n", 60)[1]
+    assert b"exit 0" in process.communicate(b"\n", 120)[1]
 
 
 # --- how it ends --------------------------------------------------------------------------------

@@ -32,7 +32,7 @@ def done(options, program, folder, **more):
     given = {"stdin": subprocess.DEVNULL} if "input" not in more else {}
     return subprocess.run(
         [*RUN, *options, "--", *tool(COUNTED + program)],
-        cwd=folder, capture_output=True, timeout=60, check=False, **given, **more,
+        cwd=folder, capture_output=True, timeout=120, check=False, **given, **more,
     )  # fmt: skip
 
 
@@ -124,7 +124,7 @@ def test_a_signal_ends_what_runs_and_no_more_are_started(tmp_path):
         assert b"run 1 of 5" in process.stderr.readline()
         process.send_signal(signal.SIGTERM)
         text = process.stderr.read()
-        assert process.wait(60) == 143
+        assert process.wait(120) == 143
     assert b"run 3 of 5" not in text
     assert b"start-up" in text
 

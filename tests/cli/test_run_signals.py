@@ -223,7 +223,7 @@ def test_a_signal_that_is_sent_to_us_alone_reaches_the_command(us, name):
         assert process.stdout.readline() == b"ready\n"
         process.send_signal(signal.Signals[name])
         assert process.stdout.read() == name.encode()
-        assert process.wait(60) == 9
+        assert process.wait(120) == 9
 
 
 def test_a_command_that_was_terminated_is_told_of_and_its_trace_is_kept(tmp_path):
@@ -234,7 +234,7 @@ def test_a_command_that_was_terminated_is_told_of_and_its_trace_is_kept(tmp_path
         assert process.stdout.readline() == b"ready\n"
         process.terminate()
         assert b"exit 143" in process.stderr.read()
-        assert process.wait(60) == 143
+        assert process.wait(120) == 143
     assert "SIGTERM" in (tmp_path / "t.jsonl").read_text()
 
 

@@ -129,6 +129,13 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 SETTINGS = {
     conventions.ENV_DISABLED: "`1` hands back decorated functions as they are, and records nothing",
     conventions.ENV_LOG: "`1` writes one line per call to the logger `llmphases`",
+    conventions.CONNECTION_REUSED: (
+        _PHASE,
+        "where an HTTP client tells: whether its connection was there before the request",
+    ),
+    conventions.CONNECT_DNS: (_PHASE, "s; of the detail `connect`: until the name was resolved"),
+    conventions.CONNECT_TCP: (_PHASE, "s; likewise, until the socket was connected"),
+    conventions.CONNECT_TLS: (_PHASE, "s; likewise, for the TLS handshake"),
     conventions.ENV_FILE: f"where traces go without an endpoint (`{conventions.DEFAULT_FILE}`)",
     conventions.ENV_OLD_NAMES: "`1` gives the `gen_ai.*` metrics their names from before 2026",
 }

@@ -55,6 +55,7 @@ def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) ->
     from llmphases.adapters.commands.registry import format_for  # noqa: PLC0415
     from llmphases.adapters.commands.routes import route_for  # noqa: PLC0415
     from llmphases.adapters.endpoints import asks_a_model  # noqa: PLC0415
+    from llmphases.adapters.server_headers import times_in  # noqa: PLC0415
     from llmphases.adapters.usage import usage_of  # noqa: PLC0415
 
     return Wiring(
@@ -66,6 +67,7 @@ def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) ->
         shape_from_predicate=shape_from_predicate,
         usage_of=usage_of,
         facts_of=facts_of,
+        times_in=times_in,
         format_for=format_for,
         route_for=route_for,
         asks_a_model=asks_a_model,

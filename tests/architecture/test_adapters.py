@@ -16,6 +16,7 @@ SHARED = {
     "usage.py": "reads every usage we know",
     "registry.py": "what can be hooked into",
     "reported.py": "reads every report of times we know",
+    "server_headers.py": "reads the headers of every server we know",
     "text.py": "finds the dicts in raw text",
 }
 LONGEST = 130

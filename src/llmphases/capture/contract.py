@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -52,6 +52,8 @@ class Wiring:
     usage_of: Callable[[Any], Usage | None]
     facts_of: Callable[[Any], ChunkFacts | None]
     """Of a whole answer."""
+    times_in: Callable[[Iterable[tuple[str, str]]], ReportedTimes | None]
+    """Of the headers of a response: what the server says of its own time."""
     format_for: Callable[..., Any]
     """Of a command's words and maybe a format's name: its `children.formats.CommandFormat`."""
     route_for: Callable[..., Any]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from llmphases.adapters.sdks.groq_sdk import GROQ
 from llmphases.adapters.sdks.openai_sdk import OPENAI
 from llmphases.capture.children import instrumentation as children
 from llmphases.capture.clients.contract import Sdk
@@ -42,7 +43,7 @@ _KNOWN: dict[str, _Hooks] = {
         ),
         children.uninstall,
     ),
-    **{sdk.name: _of_sdk(sdk) for sdk in (OPENAI,)},
+    **{sdk.name: _of_sdk(sdk) for sdk in (OPENAI, GROQ)},
 }
 
 

@@ -30,7 +30,8 @@ class Method:
     """A method that asks a model: one request, or several where the SDK tries again."""
 
     where: str
-    """Module, colon, dotted path inside it: ``openai.resources.embeddings:Embeddings.create``."""
+    """Module, colon, dotted path inside it: ``openai.resources.embeddings:Embeddings.create``.
+    A function of the module itself is exchanged wherever else it was imported to."""
     operation: str | Told = "chat"
     """`gen_ai.operation.name`, or what tells it; None: this use of the method asks no model."""
     model: Told = model_argument
@@ -44,11 +45,21 @@ class Method:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parsing:
-    """A method of a raw response that gives the answer, or the stream, after the request."""
+class Reading:
+    """A method of a raw response, by which the answer or its stream is taken out of that."""
+
+    where: str
+    """As in `Method`; its name (`parse`, `read`, `iter_lines`, `close` ...) says what it does."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Closing:
+    """A method of a helper that reads a stream and closes what is below that, not the stream."""
 
     where: str
     """As in `Method`."""
+    stream: str
+    """The helper's attribute that holds the stream."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +70,9 @@ class Hook:
     """As in `Method`."""
     wrapper: Callable[[Any, Any, Any, Any], Any]
     """Called in its place with the function, the object it is bound to, arguments and keywords."""
+
+
+Hooked = Method | Reading | Closing | Hook
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,5 +90,11 @@ class Sdk:
     before: tuple[int, ...]
     """The first one that is not any more."""
     methods: tuple[Method, ...] = ()
-    parsings: tuple[Parsing, ...] = ()
+    readings: tuple[Reading, ...] = ()
+    closings: tuple[Closing, ...] = ()
     hooks: tuple[Hook, ...] = ()
+
+    @property
+    def hooked(self) -> tuple[Hooked, ...]:
+        """All that is hooked into."""
+        return (*self.methods, *self.readings, *self.closings, *self.hooks)

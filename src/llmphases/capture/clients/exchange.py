@@ -7,6 +7,7 @@ from typing import Any
 
 from llmphases.capture.attempts import Attempts
 from llmphases.capture.clients.contract import Method
+from llmphases.capture.clients.raw_responses import body_of, has_arrived, is_raw, keep
 from llmphases.capture.current import (
     begin_call,
     block_of,
@@ -70,14 +71,23 @@ class Exchange(Attempts):
         if is_stream(result):
             return self._watched(result)
         now_ns = wired().now()
+        if is_raw(result):
+            if not has_arrived(result):
+                keep(self, result)
+                return None
+            result = body_of(result)
         self.tell(result)  # first: what a server says of its times decides what the request was
         self.attempt_ended(now_ns)
         self._end(None)
         return None
 
     def _watched(self, stream: Any) -> Any:
+        return watched(stream, self.flow())
+
+    def flow(self) -> Flow:
+        """The answer is a stream, and the program has it now; its state."""
         self.is_over = True
-        return watched(stream, Flow(call=self.call, is_own=False, finishes=self.owns))
+        return Flow(call=self.call, is_own=False, finishes=self.owns)
 
     def tell(self, answer: Any) -> None:
         """Note what a whole answer says beside its text."""

@@ -6,13 +6,24 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from llmphases.capture.clients.contract import Method
+from llmphases.capture.clients.closing import around_closing
+from llmphases.capture.clients.contract import Closing, Hooked, Method, Reading
 from llmphases.capture.clients.exchange import begin_exchange, run, run_async
+from llmphases.capture.clients.raw_responses import around_reading
 from llmphases.capture.clients.read_later import watched_from_first_read
 from llmphases.capture.returned import Unstarted, named_as
 from llmphases.observers import never_raises
 
 Wrapper = Callable[[Any, Any, Any, Any], Any]
+
+
+def wrapper_for(what: Hooked, function: Any) -> Wrapper:
+    """What runs in place of a function that is hooked into."""
+    if isinstance(what, Method):
+        return around(what, function)
+    if isinstance(what, Reading):
+        return around_reading(what)
+    return around_closing(what) if isinstance(what, Closing) else what.wrapper
 
 
 def around(method: Method, function: Any) -> Wrapper:

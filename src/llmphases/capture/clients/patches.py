@@ -6,11 +6,23 @@ import importlib.util
 import re
 import sys
 from functools import partial
-from typing import Any
+from types import ModuleType
+from typing import Any, NamedTuple
 
-from llmphases.capture.clients.contract import Hook, Method, Sdk
+from llmphases.capture.clients.contract import Hooked, Sdk
 from llmphases.capture.current import wired
 from llmphases.observers import complain_once, never_raises
+
+
+class _Done(NamedTuple):
+    owner: Any
+    name: str
+    original: Any
+    ours: Any
+
+    @property
+    def is_function(self) -> bool:
+        return isinstance(self.owner, ModuleType)
 
 
 class Patches:
@@ -20,7 +32,7 @@ class Patches:
         self.sdk = sdk
         self._is_on = False
         self._waits: set[str] = set()
-        self._done: list[tuple[Any, str, Any, Any]] = []
+        self._done: list[_Done] = []
 
     def install(self) -> str | None:
         """Hook in, now or when the SDK is imported; says why not, if it cannot be."""
@@ -28,19 +40,19 @@ class Patches:
         if reason is None and not self._is_on:
             wired()  # now, and not within the first call
             self._is_on = True
-            for method in self.sdk.methods:
-                self._once_imported(method)
-            for hook in self.sdk.hooks:
-                self._once_imported(hook)
+            for what in self.sdk.hooked:
+                self._once_imported(what)
+            _exchange({id(done.original): done.ours for done in self._done if done.is_function})
         return reason
 
     def uninstall(self) -> None:
         """As it was. What is open is timed to its end."""
         self._is_on = False
+        _exchange({id(done.ours): done.original for done in self._done if done.is_function})
         while self._done:
-            owner, name, original, ours = self._done.pop()
-            if vars(owner).get(name) is ours:  # else somebody has wrapped it since
-                setattr(owner, name, original)
+            done = self._done.pop()
+            if vars(done.owner).get(done.name) is done.ours:  # else somebody has wrapped it since
+                setattr(done.owner, done.name, done.original)
 
     def _unsupported(self) -> str | None:
         sdk = self.sdk
@@ -52,7 +64,7 @@ class Patches:
             return f"version {found}; supported is {since} up to {before}"
         return None
 
-    def _once_imported(self, what: Method | Hook) -> None:
+    def _once_imported(self, what: Hooked) -> None:
         module = what.where.partition(":")[0]
         if module in sys.modules:
             self._patch(what, sys.modules[module])
@@ -63,12 +75,12 @@ class Patches:
             wrapt.register_post_import_hook(partial(self._patch, what), module)
 
     @never_raises
-    def _patch(self, what: Method | Hook, module: Any) -> None:
+    def _patch(self, what: Hooked, module: Any) -> None:
         if not self._is_on:
             return
         import wrapt  # noqa: PLC0415  # as above
 
-        from llmphases.capture.clients.methods import around  # noqa: PLC0415  # loads wrapt
+        from llmphases.capture.clients.methods import wrapper_for  # noqa: PLC0415  # loads wrapt
 
         path = what.where.partition(":")[2]
         *owners, name = path.split(".")
@@ -81,10 +93,23 @@ class Patches:
             complain_once(f"{self.sdk.name} has no {path} to hook into")
             return
         # Asked at each use: a program may keep a method of an object beyond `uninstall`.
-        wrapper = what.wrapper if isinstance(what, Hook) else around(what, original)
-        ours = wrapt.FunctionWrapper(original, wrapper, lambda: self._is_on)
+        ours = wrapt.FunctionWrapper(original, wrapper_for(what, original), lambda: self._is_on)
         setattr(owner, name, ours)
-        self._done.append((owner, name, original, ours))
+        self._done.append(_Done(owner, name, original, ours))
+
+
+@never_raises
+def _exchange(others: dict[int, Any]) -> None:
+    """Put others in the place of functions, by id, wherever `from module import function` did."""
+    if not others:
+        return
+    for module in list(sys.modules.values()):
+        if not issubclass(type(module), ModuleType):  # anything may stand there
+            continue
+        for name, value in list(vars(module).items()):
+            other = others.get(id(value))
+            if other is not None:
+                vars(module)[name] = other
 
 
 def _is_there(package: str) -> bool:

@@ -51,7 +51,11 @@ class Script:
     """The first so many requests of this label get `fail_status`, `fail_s` after they came."""
     fail_status: int = 503
     fail_s: float = 0.0
+    fail_by_cutting: bool = False
+    """They get the beginning of an answer instead, and then the connection breaks."""
     retry_after_s: float | None = None
+    headers: dict[str, str] = field(default_factory=dict)
+    """More headers of a response that is no failure."""
 
     def extra_body(self) -> dict[str, Any]:
         """For the `extra_body` of the OpenAI client."""
@@ -148,6 +152,15 @@ class _Reply:
 
     def fail(self) -> None:
         self.after(self.served.received_ns, self.script.fail_s)
+        if self.script.fail_by_cutting:
+            self.served.headers_ns = time.monotonic_ns()
+            self.handler.send_response(200)
+            self.handler.send_header("content-type", "application/json")
+            self.handler.send_header("content-length", "1000")
+            self.handler.end_headers()
+            self.handler.wfile.write(b'{"id": ')
+            self.cut()
+            return
         self.served.status = self.script.fail_status
         self.served.ended = "failed"
         more = {}
@@ -174,7 +187,8 @@ class _Reply:
         }
         self.served.headers_ns = time.monotonic_ns()
         self.served.ended = "done"
-        self.handler.answer(200, json.dumps(payload).encode(), "application/json")
+        body = json.dumps(payload).encode()
+        self.handler.answer(200, body, "application/json", **script.headers)
 
     def stream(self) -> None:
         script = self.script
@@ -182,6 +196,8 @@ class _Reply:
         self.handler.send_response(200)
         self.handler.send_header("content-type", "text/event-stream")
         self.handler.send_header("transfer-encoding", "chunked")
+        for name, value in script.headers.items():
+            self.handler.send_header(name, value)
         self.served.headers_ns = time.monotonic_ns()
         self.handler.end_headers()
         if script.role_first:

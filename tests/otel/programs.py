@@ -14,7 +14,15 @@ from dataclasses import dataclass
 from pathlib import Path
 
 PRELUDE = """
-import os, sys, time, threading
+import atexit, os, sys, time, threading
+
+def left():
+    # Set before any exit hook of ours, and so called after them.
+    if has_said_last_line:
+        print("LEFT", time.monotonic(), flush=True)
+
+has_said_last_line = []
+atexit.register(left)
 from llmphases.calls import Call
 from llmphases.conventions import STREAM_ENDED
 from llmphases.observers import OpenCall
@@ -65,6 +73,7 @@ def set_up(**options):
 
 def last_line():
     # What is measured from here on is how long the process takes to end.
+    has_said_last_line.append(True)
     print("LAST", time.monotonic(), flush=True)
 """
 
@@ -78,7 +87,9 @@ class Ended:
     complaints: list[str]
     """The lines on stderr."""
     exit_delay_s: float | None
-    """From the program's last line to the end of its process."""
+    """From the program's last line until all exit hooks of ours were through."""
+    end_s: float | None
+    """From its last line to the end of its process."""
 
 
 def start(
@@ -105,12 +116,14 @@ def finish(process: subprocess.Popen[str]) -> Ended:
     """Wait for its end."""
     out, complaints = process.communicate(timeout=120)
     ended_at = time.monotonic()
-    last = [line.split()[1] for line in out.splitlines() if line.startswith("LAST")]
+    stamps = dict(line.split() for line in out.splitlines() if line.startswith(("LAST ", "LEFT ")))
+    last_at = float(stamps["LAST"]) if stamps else None
     return Ended(
         status=process.returncode,
         out=out,
         complaints=complaints.splitlines(),
-        exit_delay_s=ended_at - float(last[-1]) if last else None,
+        exit_delay_s=None if last_at is None else float(stamps["LEFT"]) - last_at,
+        end_s=None if last_at is None else ended_at - last_at,
     )
 
 

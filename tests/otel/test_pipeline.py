@@ -122,8 +122,10 @@ def test_a_dead_backend_delays_the_end_by_about_a_second_and_says_one_line(
         assert len(ended.complaints) == 1
         assert "could not be delivered" in ended.complaints[0]
         assert ended.exit_delay_s is not None
+        assert ended.end_s is not None
         with attempt:
             assert ended.exit_delay_s < _MOST_S
+            assert ended.end_s < _MOST_S + 2
 
 
 def test_a_backend_that_refuses_is_complained_about_once_while_the_program_runs(

@@ -27,8 +27,8 @@ hypothesis.settings.register_profile("ci", derandomize=True, **SLOW)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 OF_THE_FULL_SUITE = {
-    "anthropic", "fastapi", "google", "groq", "httpx", "httpx2", "langchain_core", "mistralai",
-    "ollama", "openai", "tenacity", "uvloop", "xllamacpp",
+    "aiohttp", "anthropic", "fastapi", "google", "groq", "httpx", "httpx2", "langchain_core",
+    "mistralai", "ollama", "openai", "requests", "tenacity", "uvloop", "xllamacpp",
 }  # fmt: skip
 """What the extra `dev` installs and `test` does not."""
 

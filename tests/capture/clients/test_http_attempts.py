@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from llmphases import current_call, llm_call, retrieval
-from llmphases.capture.clients.http_attempts import begin_http
+from llmphases.capture.clients.http_attempts import attempt_here, begin_http
 from llmphases.conventions import CONNECT_TCP, CONNECT_TLS, CONNECTION_REUSED
 from llmphases.testing import recorded
 
@@ -74,6 +74,22 @@ def test_a_connection_that_was_there_before(client, heard, clock):
     assert heard.phases[-1].attributes == {CONNECTION_REUSED: True}
 
 
+def test_a_connection_that_may_have_been_made_unseen(client, heard, clock):
+    asked(client, lambda: begin_http("POST", HERE).sending(may_be_new=True))
+    assert [p.attributes for p in heard.phases] == [{}, {}]
+
+
+def test_the_attempt_that_waits_here(client, heard, clock):
+    def wait():
+        attempt = begin_http("POST", HERE)
+        assert attempt_here() is attempt
+        attempt.headers_came()
+        assert attempt_here() is None
+
+    assert attempt_here() is None
+    asked(client, wait)
+
+
 def test_the_times_of_the_parts_of_connecting_are_attributes_of_that_detail(client, heard, clock):
     def connect():
         attempt = begin_http("POST", HERE)
@@ -82,7 +98,7 @@ def test_the_times_of_the_parts_of_connecting_are_attributes_of_that_detail(clie
             attempt.part_begins()
             clock.tick(took)
             attempt.part_ends(attribute)
-        attempt.sending(is_reused=None)
+        attempt.sending()
 
     asked(client, connect)
     (connected,) = [p for p in heard.phases if p.name == "connect"]

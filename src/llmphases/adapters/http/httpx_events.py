@@ -33,44 +33,56 @@ class Events:
             act(self, info)
 
     def connecting(self, info: dict[str, Any]) -> None:
+        """No connection yet; with several addresses it is told once."""
         if not self._is_connecting:
             self._is_connecting = True
             self._attempt.connecting()
         self._attempt.part_begins()
 
     def connected(self, info: dict[str, Any]) -> None:
+        """The socket is there."""
         self._attempt.part_ends(CONNECT_TCP)
 
     def not_connected(self, info: dict[str, Any]) -> None:
+        """Why, if it is tried again."""
         self._error = info.get("exception")
 
     def securing(self, info: dict[str, Any]) -> None:
+        """TLS begins."""
         self._attempt.part_begins()
 
     def secured(self, info: dict[str, Any]) -> None:
+        """TLS is there."""
         self._attempt.part_ends(CONNECT_TLS)
 
     def pausing(self, info: dict[str, Any]) -> None:
+        """The transport waits before it tries again."""
         if self._error is not None:
             self._attempt.failed(self._error)
 
     def trying_again(self, info: dict[str, Any]) -> None:
+        """And now it does."""
         self._is_connecting = False
         self._attempt.again()
 
     def sending(self, info: dict[str, Any]) -> None:
+        """The connection is there."""
         self._attempt.sending()
 
     def sent(self, info: dict[str, Any]) -> None:
+        """All is sent."""
         self._attempt.sent()
 
     def headers(self, info: dict[str, Any]) -> None:
+        """The response has begun."""
         self._attempt.headers_came()
 
     def body_complete(self, info: dict[str, Any]) -> None:
+        """And it is complete."""
         self._attempt.body_over()
 
     def body_failed(self, info: dict[str, Any]) -> None:
+        """It is not, or nobody reads on."""
         self._attempt.body_over(info.get("exception"))
 
 

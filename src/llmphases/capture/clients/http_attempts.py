@@ -91,13 +91,15 @@ class HttpAttempt:
             self._connect.attributes[attribute] = (wired().now() - self._since_ns) / 1e9
 
     @never_raises
-    def sending(self, *, is_reused: bool | None = None) -> None:
-        """The connection is there; `is_reused`: for longer than this request, if known."""
+    def sending(self, *, may_be_new: bool = False) -> None:
+        """The connection is there.
+
+        `may_be_new`: where nobody told of connecting, it may have been made all the same.
+        """
         request = self._request
-        if is_reused is None:
-            is_reused = self._connect is None
-        if request is not None and request.phase is not None:
-            request.phase.attributes[CONNECTION_REUSED] = is_reused
+        is_known = self._connect is not None or not may_be_new
+        if request is not None and request.phase is not None and is_known:
+            request.phase.attributes[CONNECTION_REUSED] = self._connect is None
         self._waits_for(SEND)
 
     @never_raises
@@ -164,6 +166,14 @@ class HttpAttempt:
         if self._request is None:
             return None
         return self._asked.call.waits_for(self._request, wired().now(), what, error_type)
+
+
+def attempt_here() -> HttpAttempt | None:
+    """The HTTP request that waits for its response in this context, if it is looked at."""
+    frame = frame_here()
+    asked = frame.exchange if frame is not None else None
+    attempt = asked.http if isinstance(asked, Attempts) else None
+    return attempt if isinstance(attempt, HttpAttempt) and attempt.is_waiting else None
 
 
 @never_raises

@@ -148,7 +148,7 @@ CALL_FIXED_SHARE = Metric(
 CALLS_ACTIVE = Metric("llmphases.calls.active", "{call}", "Calls that are open now")
 RETRIES_TOTAL = Metric("llmphases.retries", "{retry}", "Requests sent again after a failure")
 TIMEOUTS_TOTAL = Metric(
-    "llmphases.timeouts", "{timeout}", "Calls, or child processes in them, that a time-out ended"
+    "llmphases.timeouts", "{timeout}", "Requests, child processes and calls that a time-out ended"
 )
 CACHE_REQUESTS = Metric("llmphases.cache.requests", "{request}", "Cache look-ups, by result")
 PROCESS_MEMORY = Metric(

@@ -150,6 +150,27 @@ def test_time_outs_are_counted(lab: Lab):
 
 
 @pytest.mark.parametrize(
+    ("asked", "error_type", "counted"),
+    [
+        (["ReadTimeout", "503", "ReadTimeout", None], None, {"ReadTimeout": 2}),
+        (["ReadTimeout", "ReadTimeout"], "APITimeoutError", {"ReadTimeout": 2}),
+        (["ReadTimeout", "503"], "TimeoutError", {"ReadTimeout": 1, "TimeoutError": 1}),
+        (["ReadTimeout", "503"], "InternalServerError", {"ReadTimeout": 1}),
+        (["TimeoutError"], "TimeoutError", {"TimeoutError": 1}),
+        ([None], "TimeoutError", {"TimeoutError": 1}),
+        ([None], None, {}),
+    ],
+)
+def test_time_outs_of_requests_are_counted_also_if_they_were_got_over(
+    lab: Lab, asked: list[str | None], error_type: str | None, counted: dict[str, int]
+):
+    requests = tuple(Asked(1, None, error, is_resent=False) for error in asked)
+    lab.call(open_call(asked=requests), error_type=error_type)
+    found = {labels[names.METRIC_REASON]: n for labels, n in lab.values(names.TIMEOUTS_TOTAL)}
+    assert found == counted
+
+
+@pytest.mark.parametrize(
     ("error_type", "expected"),
     [
         ("TimeoutError", True),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -182,11 +183,14 @@ class MetricsObserver(Observer):
                 self._retries.add(1, {**base, names.METRIC_REASON: reason}, context)
 
     def _count_timeouts(self, call: OpenCall, record: Call, base: Labels, context: Any) -> None:
-        """Of its children, which the program may have got over; else the call's own."""
-        reason, number = names.TIMEOUT_ERROR, call.timeouts
-        if record.error_type is not None and is_timeout(record.error_type):
-            reason, number = record.error_type, max(1, number)
-        if number:
+        """Of its requests and children, which the program may have got over; else its own."""
+        reasons = [a.error_type for a in call.asked if a.error_type and is_timeout(a.error_type)]
+        own = record.error_type if record.error_type and is_timeout(record.error_type) else None
+        is_told = call.timeouts or (reasons and call.asked[-1].error_type == reasons[-1])
+        reasons += [own or names.TIMEOUT_ERROR] * call.timeouts
+        if own is not None and not is_told:
+            reasons.append(own)
+        for reason, number in Counter(reasons).items():
             self._timeouts.add(number, {**base, names.METRIC_REASON: reason}, context)
 
     def _count_cache(self, record: Call, base: Labels, context: Any) -> None:

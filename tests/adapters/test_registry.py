@@ -19,7 +19,7 @@ def _off_again():
 
 def test_by_default_it_is_everything():
     done = instrument()
-    assert {"subprocess", "openai"} == {*done.hooked, *done.skipped}
+    assert {"subprocess", "openai", "urllib3"} <= {*done.hooked, *done.skipped}
 
 
 @pytest.mark.parametrize("names", [("subprocess",), ("subprocess", "subprocess")])
@@ -41,6 +41,6 @@ def test_what_cannot_be_hooked_is_skipped_with_the_reason(monkeypatch):
 
 @pytest.mark.parametrize("do", [instrument, uninstrument])
 def test_a_name_that_is_not_known_is_said_so(do):
-    with pytest.raises(ArgumentError, match=r"'openia'; there is: openai, subprocess"):
+    with pytest.raises(ArgumentError, match=r"'openia'; there is: .*openai, subprocess"):
         do("openia")
     assert not instrumentation._is_on

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from llmphases.adapters.http.aiohttp_client import AIOHTTP
+from llmphases.adapters.http.httpx_clients import HTTPX, HTTPX2
+from llmphases.adapters.http.urllib3_client import URLLIB3
 from llmphases.adapters.sdks.groq_sdk import GROQ
 from llmphases.adapters.sdks.openai_sdk import OPENAI
 from llmphases.capture.children import instrumentation as children
@@ -35,6 +38,8 @@ def _of_sdk(sdk: Sdk) -> _Hooks:
     patches = Patches(sdk)
     return _Hooks(lambda _propagate, _inherit_otel: patches.install(), patches.uninstall)
 
+_SDKS = (OPENAI, GROQ)
+_HTTP = (HTTPX, HTTPX2, AIOHTTP, URLLIB3)
 
 _KNOWN: dict[str, _Hooks] = {
     children.NAME: _Hooks(
@@ -43,7 +48,7 @@ _KNOWN: dict[str, _Hooks] = {
         ),
         children.uninstall,
     ),
-    **{sdk.name: _of_sdk(sdk) for sdk in (OPENAI, GROQ)},
+    **{client.name: _of_sdk(client) for client in (*_SDKS, *_HTTP)},
 }
 
 
@@ -54,7 +59,9 @@ def instrument(*names: str, propagate: bool = True, inherit_otel: bool = True) -
         *names: what to hook into; default: everything that is known and installed.
             `subprocess`: what a program starts inside a traced call by `subprocess` or asyncio is
             timed. `openai`: what is asked by this SDK is part of the traced call that is open,
-            else a call of its own. Neither changes what the program gets.
+            else a call of its own. `httpx`, `httpx2`, `aiohttp` and `urllib3`: what an SDK, or a
+            block of `call.request()`, sends by them is seen attempt by attempt. None of these
+            changes what the program gets.
         propagate: False: children are not told where in the trace they are. Otherwise it is in
             their environment (`TRACEPARENT`).
         inherit_otel: False: children that are given no environment of their own do not inherit our

@@ -19,7 +19,7 @@ def _off_again():
 
 def test_by_default_it_is_everything():
     done = instrument()
-    assert {"subprocess", "openai", "urllib3"} <= {*done.hooked, *done.skipped}
+    assert {"subprocess", "openai", "anthropic", "bedrock", "urllib3"} <= {*done.hooked, *done.skipped}
 
 
 @pytest.mark.parametrize("names", [("subprocess",), ("subprocess", "subprocess")])

@@ -11,7 +11,7 @@ import pytest
 
 from capture.clients import small_sdk
 from capture.clients.conftest import SMALL
-from llmphases.capture.clients.contract import Method
+from llmphases.capture.clients.contract import Hook, Method
 from llmphases.capture.clients.patches import Patches
 from llmphases.testing import recorded_calls
 
@@ -95,3 +95,11 @@ def test_a_method_that_is_not_there_is_said_once(caplog):
     assert hasattr(vars(small_sdk.Client)["ask"], "__wrapped__")
     patches.uninstall()
     assert "small has no Client.ask_in_vain to hook into" in caplog.text
+
+
+def test_what_only_some_versions_have_is_not_missed_in_others(caplog):
+    where = f"{SMALL.methods[0].where}_in_vain"
+    patches = having(hooks=(Hook(where=where, wrapper=lambda *_: None, only_in_some=True),))
+    patches.install()
+    patches.uninstall()
+    assert caplog.text == ""

@@ -21,14 +21,18 @@ _PROVIDERS = {
     "api.moonshot.ai": "moonshot_ai",
     "api.moonshot.cn": "moonshot_ai",
     "amazonaws.com": "aws.bedrock",
+    "api.aws": "aws.bedrock",
     "ml.cloud.ibm.com": "ibm.watsonx.ai",
 }
 """By host, or the end of it."""
+_OF_A_REGION = "-aiplatform.googleapis.com"
 
 
 def provider_of_url(url: object) -> str | None:
     """The provider at an address; None for any other one, such as a server of one's own."""
     host = urlsplit(str(url)).hostname or ""
+    if host.endswith(_OF_A_REGION):
+        return "gcp.vertex_ai"
     while host:
         if host in _PROVIDERS:
             return _PROVIDERS[host]

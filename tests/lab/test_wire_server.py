@@ -1,0 +1,62 @@
+"""The stand-in servers keep the delays they are given, whatever they write."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import time
+
+import pytest
+
+from lab.wire_server import Timing, WireServer
+
+SECOND = 1_000_000_000
+PATHS = [
+    "/v1/messages",
+    "/v1beta/models/{model}:streamGenerateContent?alt=sse",
+    "/api/chat",
+    "/api/generate",
+    "/v1/chat/completions",
+    "/model/{model}/converse-stream",
+]
+
+
+@pytest.fixture(scope="module")
+def server():
+    with WireServer() as made:
+        yield made
+
+
+def post(server, path, body):
+    connection = http.client.HTTPConnection("127.0.0.1", server.port)
+    connection.request("POST", path, json.dumps(body), {"content-type": "application/json"})
+    response = connection.getresponse()
+    answer = response.status, response.read()
+    connection.close()
+    return answer
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_no_token_is_early(server, path):
+    model = server.asks(Timing(first_token_s=0.03, gap_s=0.01, tokens=4))
+    asked_ns = time.monotonic_ns()
+    status, body = post(server, path.format(model=model), {"model": model, "stream": True})
+    (served,) = server.served(model)
+    assert (status, body.count(b"word")) == (200, 4)
+    assert asked_ns <= served.received_ns <= served.first_token_ns - 0.03 * SECOND
+    assert served.last_token_ns - served.received_ns >= 0.06 * SECOND
+    assert served.last_piece_ns <= time.monotonic_ns()
+
+
+@pytest.mark.parametrize("path", ["/v1/messages", "/api/chat", "/model/{model}/converse"])
+def test_a_whole_answer_takes_as_long_as_the_stream(server, path):
+    model = server.asks(Timing(first_token_s=0.02, gap_s=0.01, tokens=3))
+    status, body = post(server, path.format(model=model), {"model": model})
+    (served,) = server.served(model)
+    assert (status, body.count(b"word")) == (200, 3)
+    assert served.last_piece_ns - served.received_ns >= 0.04 * SECOND
+
+
+def test_an_error_and_a_path_that_is_not_known(server):
+    assert post(server, "/v1/messages", {"model": server.asks(Timing(status=529))})[0] == 529
+    assert post(server, "/nowhere", {})[0] == 404

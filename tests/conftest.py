@@ -27,8 +27,9 @@ hypothesis.settings.register_profile("ci", derandomize=True, **SLOW)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 OF_THE_FULL_SUITE = {
-    "aiohttp", "anthropic", "fastapi", "google", "groq", "httpx", "httpx2", "langchain_core",
-    "mistralai", "ollama", "openai", "requests", "tenacity", "uvloop", "xllamacpp",
+    "aiohttp", "anthropic", "boto3", "fastapi", "google", "groq", "httpx", "httpx2",
+    "langchain_core", "mistralai", "ollama", "openai", "requests", "tenacity", "uvloop",
+    "xllamacpp",
 }  # fmt: skip
 """What the extra `dev` installs and `test` does not."""
 

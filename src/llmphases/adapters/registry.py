@@ -8,7 +8,12 @@ from dataclasses import dataclass, field
 from llmphases.adapters.http.aiohttp_client import AIOHTTP
 from llmphases.adapters.http.httpx_clients import HTTPX, HTTPX2
 from llmphases.adapters.http.urllib3_client import URLLIB3
+from llmphases.adapters.sdks.anthropic_sdk import ANTHROPIC
+from llmphases.adapters.sdks.bedrock_sdk import BEDROCK
+from llmphases.adapters.sdks.google_genai_sdk import GOOGLE_GENAI
 from llmphases.adapters.sdks.groq_sdk import GROQ
+from llmphases.adapters.sdks.mistralai_sdk import MISTRALAI
+from llmphases.adapters.sdks.ollama_sdk import OLLAMA
 from llmphases.adapters.sdks.openai_sdk import OPENAI
 from llmphases.capture.children import instrumentation as children
 from llmphases.capture.clients.contract import Sdk
@@ -38,7 +43,8 @@ def _of_sdk(sdk: Sdk) -> _Hooks:
     patches = Patches(sdk)
     return _Hooks(lambda _propagate, _inherit_otel: patches.install(), patches.uninstall)
 
-_SDKS = (OPENAI, GROQ)
+
+_SDKS = (OPENAI, ANTHROPIC, GOOGLE_GENAI, OLLAMA, MISTRALAI, GROQ, BEDROCK)
 _HTTP = (HTTPX, HTTPX2, AIOHTTP, URLLIB3)
 
 _KNOWN: dict[str, _Hooks] = {
@@ -58,10 +64,10 @@ def instrument(*names: str, propagate: bool = True, inherit_otel: bool = True) -
     Args:
         *names: what to hook into; default: everything that is known and installed.
             `subprocess`: what a program starts inside a traced call by `subprocess` or asyncio is
-            timed. `openai`: what is asked by this SDK is part of the traced call that is open,
-            else a call of its own. `httpx`, `httpx2`, `aiohttp` and `urllib3`: what an SDK, or a
-            block of `call.request()`, sends by them is seen attempt by attempt. None of these
-            changes what the program gets.
+            timed. `openai`, `anthropic`, `google-genai`, `ollama`, `mistralai` and `bedrock`: what
+            is asked by this SDK is part of the traced call that is open, else a call of its own.
+            `httpx`, `httpx2`, `aiohttp` and `urllib3`: what an SDK, or a block of `call.request()`,
+            sends by them is seen attempt by attempt. None of these changes what the program gets.
         propagate: False: children are not told where in the trace they are. Otherwise it is in
             their environment (`TRACEPARENT`).
         inherit_otel: False: children that are given no environment of their own do not inherit our

@@ -79,6 +79,8 @@ Hooked = Method | Reading | Closing | Hook
 class Sdk:
     """A client library: its methods are hooked into once it is imported, never before."""
 
+    only_in_some: bool = False
+    """Whether there are supported versions without it."""
     name: str
     """What `instrument` calls it."""
     package: str

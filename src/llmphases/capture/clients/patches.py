@@ -9,7 +9,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple
 
-from llmphases.capture.clients.contract import Hooked, Sdk
+from llmphases.capture.clients.contract import Hook, Hooked, Sdk
 from llmphases.capture.current import wired
 from llmphases.observers import complain_once, never_raises
 
@@ -90,7 +90,8 @@ class Patches:
                 owner = getattr(owner, part)
             original = vars(owner)[name]
         except (AttributeError, KeyError):  # a version without it, or with it in another place
-            complain_once(f"{self.sdk.name} has no {path} to hook into")
+            if not (isinstance(what, Hook) and what.only_in_some):
+                complain_once(f"{self.sdk.name} has no {path} to hook into")
             return
         # Asked at each use: a program may keep a method of an object beyond `uninstall`.
         ours = wrapt.FunctionWrapper(original, wrapper_for(what, original), lambda: self._is_on)

@@ -70,6 +70,8 @@ class Hook:
     """As in `Method`."""
     wrapper: Callable[[Any, Any, Any, Any], Any]
     """Called in its place with the function, the object it is bound to, arguments and keywords."""
+    only_in_some: bool = False
+    """Whether there are supported versions without it."""
 
 
 Hooked = Method | Reading | Closing | Hook
@@ -79,8 +81,6 @@ Hooked = Method | Reading | Closing | Hook
 class Sdk:
     """A client library: its methods are hooked into once it is imported, never before."""
 
-    only_in_some: bool = False
-    """Whether there are supported versions without it."""
     name: str
     """What `instrument` calls it."""
     package: str

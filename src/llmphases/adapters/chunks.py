@@ -11,6 +11,7 @@ from llmphases.adapters.contract import ANSWER, NOT_A_TOKEN, ODD, ChunkShape, Fa
 from llmphases.adapters.dicts import ANY_DICT
 from llmphases.adapters.google_contents import GOOGLE_GENAI
 from llmphases.adapters.langchain_messages import LANGCHAIN
+from llmphases.adapters.llm_events import LLM
 from llmphases.adapters.mistral_chunks import MISTRAL
 from llmphases.adapters.ollama_chunks import OLLAMA_CHAT, OLLAMA_GENERATE
 from llmphases.adapters.openai_chat import OPENAI_CHAT, OPENAI_CHAT_EVENT
@@ -45,6 +46,7 @@ _KNOWN = tuple(
             OLLAMA_GENERATE,
             MISTRAL,
             LANGCHAIN,
+            LLM,
             ANY_DICT,
             TEXT,
         ),

@@ -14,6 +14,8 @@ from llmphases.adapters.sdks.google_genai_sdk import GOOGLE_GENAI
 from llmphases.adapters.sdks.groq_sdk import GROQ
 from llmphases.adapters.sdks.mistralai_sdk import MISTRALAI
 from llmphases.adapters.sdks.ollama_sdk import OLLAMA
+from llmphases.adapters.sdks.litellm_sdk import LITELLM
+from llmphases.adapters.sdks.llm_sdk import LLM
 from llmphases.adapters.sdks.openai_sdk import OPENAI
 from llmphases.capture.children import instrumentation as children
 from llmphases.capture.clients.contract import Sdk

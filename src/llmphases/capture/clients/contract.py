@@ -20,6 +20,11 @@ def no_provider(client: Any) -> None:
     return
 
 
+def nothing_said(client: Any) -> None:
+    """All that is known has been said by the answer itself."""
+    return
+
+
 def at_once(client: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """What a method gives out has been asked for when it does."""
     return False
@@ -38,8 +43,12 @@ class Method:
     """The requested model, of the object and the arguments; anything but a text is unknown."""
     provider: Callable[[Any], str | None] = no_provider
     """`gen_ai.provider.name`, of the object; None where it cannot be told."""
+    answered_by: Callable[[Any], str | None] = no_provider
+    """The same, of what the method gave, where only that tells."""
     asks_when_read: Told = at_once
     """Whether it gives out a generator that asks the model when it is first advanced."""
+    said_after: Callable[[Any], Any] = nothing_said
+    """What the object says of the answer once such a generator has ended and the chunks did not."""
     stream_at: str | None = None
     """The key of the stream, where it comes within a dict."""
 

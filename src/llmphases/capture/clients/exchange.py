@@ -64,6 +64,8 @@ class Exchange(Attempts):
 
     @never_raises
     def _answered(self, result: Any) -> Any:
+        facts = self.call.facts
+        facts.provider = facts.provider or never_raises(self.method.answered_by)(result)
         at = self.method.stream_at
         if at is not None and isinstance(result, dict) and is_stream(result.get(at)):
             result[at] = self._watched(result[at])

@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
+from llmphases.calls import Ended
 from llmphases.capture.clients.contract import Method
 from llmphases.capture.clients.exchange import Exchange, begin_exchange
 from llmphases.capture.current import context_key
 from llmphases.capture.flows import Flow
 from llmphases.capture.streams import watched
 from llmphases.observers import Frame, never_raises
+from llmphases.recorder.streams import Reading
 
 
 def watched_from_first_read(
@@ -21,17 +23,19 @@ def watched_from_first_read(
     """What a method gave out; a generator is a request from its first step on, never before."""
     if type(given_out) not in (types.GeneratorType, types.AsyncGeneratorType):
         return given_out
-    return watched(given_out, AskedWhenRead(partial(begin_exchange, method, client, args, kwargs)))
+    ask = partial(begin_exchange, method, client, args, kwargs)
+    return watched(given_out, AskedWhenRead(ask, partial(method.said_after, client)))
 
 
 class AskedWhenRead(Flow):
     """The state of a stream whose request goes out with its first step."""
 
-    __slots__ = ("_ask",)
+    __slots__ = ("_ask", "_said")
 
-    def __init__(self, ask: Callable[[], Exchange | None]) -> None:
+    def __init__(self, ask: Callable[[], Exchange | None], said: Callable[[], Any]) -> None:
         super().__init__(is_own=False)
         self._ask = ask
+        self._said = said
 
     def _begin(self) -> None:
         exchange = self._ask()
@@ -50,3 +54,15 @@ class AskedWhenRead(Flow):
             inside = Frame(call=self.call, owner=self.call, job=frame.job)
             context = self._wiring.carrier.move(context, inside)
         return super().seen(at_ns, kind, context)
+
+    def _end(
+        self, reading: Reading, at_ns: int, ended: Ended, error: BaseException | None = None
+    ) -> None:
+        self._note_what_was_said()
+        super()._end(reading, at_ns, ended, error)
+
+    @never_raises
+    def _note_what_was_said(self) -> None:
+        facts = self._wiring.facts_of(self._said())
+        if facts is not None:
+            self._facts = facts if self._facts is None else self._facts.then(facts)

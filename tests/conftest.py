@@ -28,7 +28,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 OF_THE_FULL_SUITE = {
     "aiohttp", "anthropic", "boto3", "fastapi", "google", "groq", "httpx", "httpx2",
-    "langchain_core", "mistralai", "ollama", "openai", "requests", "tenacity", "uvloop",
+    "langchain_core", "llm", "mistralai", "ollama", "openai", "requests", "tenacity", "uvloop",
     "xllamacpp",
 }  # fmt: skip
 """What the extra `dev` installs and `test` does not."""

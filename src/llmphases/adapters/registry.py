@@ -12,10 +12,10 @@ from llmphases.adapters.sdks.anthropic_sdk import ANTHROPIC
 from llmphases.adapters.sdks.bedrock_sdk import BEDROCK
 from llmphases.adapters.sdks.google_genai_sdk import GOOGLE_GENAI
 from llmphases.adapters.sdks.groq_sdk import GROQ
-from llmphases.adapters.sdks.mistralai_sdk import MISTRALAI
-from llmphases.adapters.sdks.ollama_sdk import OLLAMA
 from llmphases.adapters.sdks.litellm_sdk import LITELLM
 from llmphases.adapters.sdks.llm_sdk import LLM
+from llmphases.adapters.sdks.mistralai_sdk import MISTRALAI
+from llmphases.adapters.sdks.ollama_sdk import OLLAMA
 from llmphases.adapters.sdks.openai_sdk import OPENAI
 from llmphases.capture.children import instrumentation as children
 from llmphases.capture.clients.contract import Sdk
@@ -46,7 +46,7 @@ def _of_sdk(sdk: Sdk) -> _Hooks:
     return _Hooks(lambda _propagate, _inherit_otel: patches.install(), patches.uninstall)
 
 
-_SDKS = (OPENAI, ANTHROPIC, GOOGLE_GENAI, OLLAMA, MISTRALAI, GROQ, BEDROCK)
+_SDKS = (OPENAI, ANTHROPIC, GOOGLE_GENAI, OLLAMA, MISTRALAI, GROQ, BEDROCK, LITELLM, LLM)
 _HTTP = (HTTPX, HTTPX2, AIOHTTP, URLLIB3)
 
 _KNOWN: dict[str, _Hooks] = {
@@ -66,8 +66,9 @@ def instrument(*names: str, propagate: bool = True, inherit_otel: bool = True) -
     Args:
         *names: what to hook into; default: everything that is known and installed.
             `subprocess`: what a program starts inside a traced call by `subprocess` or asyncio is
-            timed. `openai`, `anthropic`, `google-genai`, `ollama`, `mistralai` and `bedrock`: what
-            is asked by this SDK is part of the traced call that is open, else a call of its own.
+            timed. `openai`, `anthropic`, `google-genai`, `ollama`, `mistralai`, `groq`, `bedrock`,
+            `litellm` and `llm`: what is asked by this SDK is part of the traced call that is open,
+            else a call of its own.
             `httpx`, `httpx2`, `aiohttp` and `urllib3`: what an SDK, or a block of `call.request()`,
             sends by them is seen attempt by attempt. None of these changes what the program gets.
         propagate: False: children are not told where in the trace they are. Otherwise it is in

@@ -73,11 +73,11 @@ def asking(client: Any, told: Told) -> Any:
 
 
 def test_the_split_agrees_with_the_servers_own_timings(client: Any, tmp_path: Path) -> None:
-    """Twenty streamed calls; three of four within 30 ms of what llama.cpp says of itself.
+    """Twenty streamed calls, each within 30 ms of what llama.cpp says of itself.
 
-    On a machine at rest all are; on a busy one client and server wait for each other's CPU.
+    On a busy machine client and server wait for each other's CPU, hence the tries.
     """
-    for attempt in tries(5):
+    for attempt in tries():
         told = Told()
         file = tmp_path / f"traces{attempt.number}.jsonl"
         with OtlpReceiver() as receiver, wired(endpoint=receiver.url, file=file) as seen:
@@ -111,7 +111,7 @@ def test_the_split_agrees_with_the_servers_own_timings(client: Any, tmp_path: Pa
         read_back = list(OtlpFiles([file]).read().calls)
         assert read_back == [call.as_exported() for call in seen.calls]
         with attempt:
-            assert sorted(off_ms)[CALLS * 3 // 4] < SLACK_MS
+            assert max(off_ms) < SLACK_MS
             assert all(call.reported_trusted for call in calls)
 
 

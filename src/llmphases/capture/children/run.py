@@ -114,20 +114,20 @@ class CommandRun:
             raise
         finally:
             ends.close_theirs()
-        if trace.is_on:
-            self._watched = watch(self._child.pid, command.executable)
         self._attach(trace, ends)
 
     def _attach(self, trace: CommandTrace, ends: Ends) -> None:
         assert self._child is not None
         try:
+            if trace.is_on:
+                self._watched = watch(self._child.pid, self._command.executable)
             self._watch = ExitWatch(self._child.pid, trace.now)
             self._pump = Pump(
                 self._watch, self, trace.now, outputs=ends.ours, stdin=ends.ours_in,
                 given=self._command.given or b"", timeout_ns=self._command.timeout_ns,
                 grace_ns=self._command.grace_ns,
             )  # fmt: skip
-        except BaseException:  # no descriptors left: a child that nobody reads is of no use
+        except BaseException:  # no descriptors left, or an interrupt: nobody will read it
             self._child.kill()
             self._child.wait()
             ends.close_ours()

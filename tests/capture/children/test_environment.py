@@ -51,6 +51,15 @@ def test_an_environment_of_bytes_stays_one_but_for_ours():
     assert made == {b"A": b"1", "TRACEPARENT": "00-new-01", "TRACESTATE": "a=b"}
 
 
+@pytest.mark.parametrize(
+    ("flags", "told"), [("03", "01"), ("02", "00"), ("01", "01"), ("00", "00"), ("zz", "zz")]
+)
+def test_of_the_flags_a_child_is_told_whether_it_is_sampled(flags, told):
+    """Codex takes no trace whose flags are above 02."""
+    made = child_environment({}, {"traceparent": f"00-new-{flags}"})
+    assert made == {"TRACEPARENT": f"00-new-{told}"}
+
+
 def test_our_own_settings_of_opentelemetry_are_inherited_unless_told(monkeypatch):
     monkeypatch.setenv("OTEL_SERVICE_NAME", "ours")
     assert child_environment(None, {})["OTEL_SERVICE_NAME"] == "ours"

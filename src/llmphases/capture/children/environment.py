@@ -32,8 +32,22 @@ def child_environment(
         made = dict(given)  # type: ignore[arg-type]  # whatever the keys are, they stay
     named = {name.upper().replace("-", "_"): value for name, value in headers.items()}
     if _NAMES[0] in named:
+        named[_NAMES[0]] = _of_level_1(named[_NAMES[0]])
         for name in _NAMES:
             made.pop(name, None)
             made.pop(os.fsencode(name), None)  # type: ignore[call-overload]  # of `os.environb`
     made.update(named)
     return made
+
+
+def _of_level_1(traceparent: str) -> str:
+    """The same with no flag but whether it is sampled.
+
+    Level 2 of the standard has one more, that the trace's id is random, which OpenTelemetry's SDK
+    now sets; Codex (0.171), and whoever else reads it by OpenTelemetry for Rust, then takes none.
+    """
+    begin, dash, flags = traceparent.rpartition("-")
+    try:
+        return f"{begin}{dash}{int(flags, 16) & 1:02x}"
+    except ValueError:
+        return traceparent

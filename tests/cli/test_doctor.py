@@ -96,3 +96,26 @@ def test_what_is_switched_off_is_said(run_llmphases: Run, monkeypatch: pytest.Mo
     done = run_llmphases("doctor")
     assert done.returncode == 1
     assert "OTEL_SDK_DISABLED" in done.stdout
+
+
+@pytest.mark.parametrize("setting", ["OTEL_TRACES_SAMPLER=always_off", "OTEL_TRACES_EXPORTER=none"])
+def test_a_setting_that_keeps_no_trace_is_found(
+    run_llmphases: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+) -> None:
+    name, _, value = setting.partition("=")
+    monkeypatch.setenv(name, value)
+    done = run_llmphases("doctor")
+    assert done.returncode == 1
+    assert "arrived" not in done.stdout
+    assert f"Unset {name}" in done.stdout
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_sampler_that_keeps_some_is_well(
+    run_llmphases: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER", "traceidratio")
+    monkeypatch.setenv("OTEL_TRACES_SAMPLER_ARG", "0.1")
+    done = run_llmphases("doctor")
+    assert done.returncode == 0, done.stdout
+    assert "arrived" in done.stdout

@@ -40,6 +40,8 @@ _PACKAGES = ("opentelemetry-sdk", "opentelemetry-exporter-otlp", "wrapt", "psuti
 _EXTRAS = ("rich", "msgspec")
 _SECRET_WORDS = ("HEADERS", "KEY", "CERTIFICATE", "TOKEN")
 _PATIENCE_S = 5.0
+_TRIES = 1000
+"""How many test spans a sampler may leave out before it is taken to leave out all."""
 _FILE = "the file "
 """How the place of traces begins, if it is one."""
 
@@ -149,20 +151,36 @@ def _sent(endpoint: str | None, places: Sequence[Destination]) -> Iterator[Findi
     yield Finding("traces go to", _listed(map(_place, places)) + protocol, ok=bool(made.traces))
     yield Finding("metrics go to", _listed(made.metrics))
     if made.traces:
-        heard = _Heard()
-        logger = logging.getLogger("llmphases")
-        logger.addHandler(heard)
-        logger.propagate = False
-        with llm_call("llmphases_doctor"), step("a_test_span"):
-            pass
+        yield _test_span(places)
+
+
+def _test_span(places: Sequence[Destination]) -> Finding:
+    """Send one, and see whether it arrives."""
+    heard = _Heard()
+    logger = logging.getLogger("llmphases")
+    logger.addHandler(heard)
+    logger.propagate = False
+    try:
+        if not any(_is_kept() for _ in range(_TRIES)):
+            return Finding("sampling", f"of {_TRIES:,} test spans none was kept", ok=False)
         arrived = flush(_PATIENCE_S)
+    finally:
         logger.removeHandler(heard)
         logger.propagate = True
-        why = "; ".join(heard.lines) or "no answer in time"
-        where = "".join(
-            f" in a temporary file; {to} is as it was" for to in places if to.kind == "file"
-        )
-        yield Finding("a test span", f"arrived{where}" if arrived else why, ok=arrived)
+    why = "; ".join(heard.lines) or "no answer in time"
+    where = "".join(
+        f" in a temporary file; {to} is as it was" for to in places if to.kind == "file"
+    )
+    return Finding("a test span", f"arrived{where}" if arrived else why, ok=arrived)
+
+
+def _is_kept() -> bool:
+    """Record a call; whether the sampler (`OTEL_TRACES_SAMPLER`) lets it be sent."""
+    from llmphases.otel.carrier import OtelCarrier, span_in  # noqa: PLC0415  # loads the API
+
+    with llm_call("llmphases_doctor"), step("a_test_span"):
+        span = span_in(OtelCarrier().variable.get())
+        return bool(span is not None and span.get_span_context().trace_flags.sampled)
 
 
 def _place(to: Destination) -> str:
@@ -203,19 +221,30 @@ def _listed(places: Iterable[str]) -> str:
     return " and ".join(places) or "nowhere"
 
 
+_UNHEARD = [
+    "Start what should listen there (for Jaeger, port 4318), or unset the",
+    f"OTEL_EXPORTER_OTLP_* variables: traces then go to the file {DEFAULT_FILE}.",
+]
+_REMEDIES = {
+    "settings": ["Correct the setting named above and run this again."],
+    "a test span": _UNHEARD,
+    "somebody listens there": _UNHEARD,
+    "sampling": [
+        "Unset OTEL_TRACES_SAMPLER (and OTEL_TRACES_SAMPLER_ARG), or have it keep more:",
+        "what it leaves out is in no file and no backend.",
+    ],
+    "traces go to": ["Unset OTEL_TRACES_EXPORTER, which switches traces off, and run this again."],
+}
+"""What helps, by what failed; the first that did counts."""
+
+
 def _advice(findings: list[Finding]) -> list[str]:
     """What to do next, in a sentence or two."""
     failed = {f.about for f in findings if f.ok is False}
     traces = next((f.text for f in findings if f.about == "traces go to"), "")
-    if "settings" in failed:
-        return ["Correct the setting named above and run this again."]
-    if failed & {"a test span", "somebody listens there"}:
-        return [
-            "Start what should listen there (for Jaeger, port 4318), or unset the",
-            f"OTEL_EXPORTER_OTLP_* variables: traces then go to the file {DEFAULT_FILE}.",
-        ]
     if failed:
-        return ["Install what is missing and run this again."]
+        missing = ["Install what is missing and run this again."]
+        return next((what for about, what in _REMEDIES.items() if about in failed), missing)
     if traces.startswith(_FILE):
         return [
             "Put @traced_llm_call on a function and llmphases.configure() at your program's",

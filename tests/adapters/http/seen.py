@@ -5,10 +5,31 @@ from __future__ import annotations
 import contextlib
 import socket
 
+from llmphases.capture.clients.contract import Method, Sdk
 from llmphases.capture.clients.patches import Patches
 
 MESSAGES = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 PARTS = ["connect", "send", "wait_headers", "read_first"]
+
+
+class Asks:
+    """What an SDK looks like, with any HTTP client below it."""
+
+    def ask(self, by, *, model):
+        return by()
+
+    async def ask_async(self, by, *, model):
+        return await by()
+
+
+HERE = Sdk(
+    name="here",
+    package="adapters",
+    distribution="there is none",
+    since=(0,),
+    before=(1,),
+    methods=tuple(Method(where=f"{__name__}:Asks.{name}") for name in ("ask", "ask_async")),
+)
 
 
 @contextlib.contextmanager

@@ -9,8 +9,10 @@ import aiohttp
 import pytest
 
 from adapters.http.seen import (
+    HERE,
     MESSAGES,
     PARTS,
+    Asks,
     attempts_are_true,
     closed_port,
     hooked,
@@ -21,30 +23,21 @@ from adapters.http.seen import (
 from lab.sse_server import Script
 from llmphases import llm_call
 from llmphases.adapters.http.aiohttp_client import AIOHTTP
-from llmphases.capture.clients.contract import Method, Sdk
 
 pytestmark = pytest.mark.real
 
-HERE = Sdk(
-    name="here",
-    package="adapters",
-    distribution="there is none",
-    since=(0,),
-    before=(1,),
-    methods=(Method(where=f"{__name__}:Asks.ask"),),
-)
 
+async def ask(session, url, script, *, times=1):
+    body = {**MESSAGES, **script.extra_body()}
 
-class Asks:
-    """What an SDK on aiohttp looks like."""
-
-    async def ask(self, session, url, script, *, times=1, model="m"):
-        body = {**MESSAGES, **script.extra_body()}
+    async def by():
         for _ in range(times):
             async with session.post(url, json=body) as response:
                 if response.status == 200:
                     return await response.json()
         return response.raise_for_status()
+
+    return await Asks().ask_async(by, model="m")
 
 
 @pytest.fixture(autouse=True)
@@ -68,8 +61,8 @@ def script(sse_server):
 async def test_the_parts_of_a_whole_answer_s_wait(url, script, heard, sse_server):
     asked = script(headers_s=0.02, headers={"openai-processing-ms": "20"})
     async with aiohttp.ClientSession() as session:
-        await Asks().ask(session, url, asked)
-        await Asks().ask(session, url, script())
+        await ask(session, url, asked)
+        await ask(session, url, script())
     (call, again), (served,) = heard.calls, sse_server.served(asked.label)
     assert (parts(call), parts(again)) == (PARTS, PARTS[1:])
     assert reused(heard) == [False, True]
@@ -81,14 +74,14 @@ async def test_the_parts_of_a_whole_answer_s_wait(url, script, heard, sse_server
 
 async def test_a_name_is_resolved(url, script, heard):
     async with aiohttp.ClientSession() as session:
-        await Asks().ask(session, url.replace("127.0.0.1", "localhost"), script())
+        await ask(session, url.replace("127.0.0.1", "localhost"), script())
     assert heard.phases[0].attributes["llmphases.connect.dns"] >= 0
 
 
 async def test_attempts_that_fail(url, script, heard, sse_server):
     asked = script(fail_times=2, fail_status=429)
     async with aiohttp.ClientSession() as session:
-        await Asks().ask(session, url, asked, times=3)
+        await ask(session, url, asked, times=3)
     (call,) = heard.calls
     assert (call.requests, call.retries) == (3, 2)
     assert [p.error_type for p in waits(heard)] == ["429", "429", None]
@@ -98,21 +91,21 @@ async def test_attempts_that_fail(url, script, heard, sse_server):
 async def test_a_status_that_the_session_makes_an_error_of(url, script, heard):
     async with aiohttp.ClientSession(raise_for_status=True) as session:
         with pytest.raises(aiohttp.ClientResponseError):
-            await Asks().ask(session, url, script(fail_times=1))
+            await ask(session, url, script(fail_times=1))
     assert [p.error_type for p in waits(heard)] == ["503"]
 
 
 async def test_a_server_that_is_not_there(script, heard):
     async with aiohttp.ClientSession() as session:
         with pytest.raises(aiohttp.ClientConnectorError):
-            await Asks().ask(session, f"http://127.0.0.1:{closed_port()}", script())
+            await ask(session, f"http://127.0.0.1:{closed_port()}", script())
     assert [p.error_type for p in waits(heard)] == ["ClientConnectorError"]
     assert parts(heard.calls[0]) == ["connect"]
 
 
 async def test_a_cancelled_request_ends_at_once(url, script, heard):
     async with aiohttp.ClientSession() as session:
-        asking = asyncio.ensure_future(Asks().ask(session, url, script(headers_s=5)))
+        asking = asyncio.ensure_future(ask(session, url, script(headers_s=5)))
         with pytest.raises(TimeoutError):
             await asyncio.wait_for(asking, 0.2)
     (call,) = heard.calls
@@ -123,7 +116,7 @@ async def test_a_cancelled_request_ends_at_once(url, script, heard):
 async def test_an_attempt_that_takes_too_long(url, script, heard):
     async with aiohttp.ClientSession(timeout=aiohttp.ClientTimeout(sock_read=0.2)) as session:
         with pytest.raises(TimeoutError):
-            await Asks().ask(session, url, script(headers_s=2))
+            await ask(session, url, script(headers_s=2))
     assert [p.error_type for p in waits(heard)] == ["SocketTimeoutError"]
 
 
@@ -156,7 +149,7 @@ async def test_outside_of_it_nothing_is_looked_at(url, script, heard):
 async def test_a_session_of_before_tells_nothing_when_the_hook_is_out(url, script, heard, hooks):
     async with aiohttp.ClientSession() as session:
         hooks.close()
-        await Asks().ask(session, url, script())
+        await ask(session, url, script())
     assert heard.calls[0].details == ()
 
 

@@ -11,8 +11,10 @@ import openai
 import pytest
 
 from adapters.http.seen import (
+    HERE,
     MESSAGES,
     PARTS,
+    Asks,
     attempts_are_true,
     closed_port,
     hooked,
@@ -23,19 +25,10 @@ from adapters.http.seen import (
 from lab.sse_server import Script
 from llmphases import llm_call
 from llmphases.adapters.http.httpx_clients import HTTPX, HTTPX2
-from llmphases.capture.clients.contract import Method, Sdk
+from llmphases.adapters.sdks.groq_sdk import GROQ
+from llmphases.adapters.sdks.openai_sdk import OPENAI
 
 pytestmark = pytest.mark.real
-
-
-def sdk(name, where):
-    methods = (Method(where=f"{where}:{kind}Completions.create") for kind in ("", "Async"))
-    version = {"since": (0,), "before": (100,)}
-    return Sdk(name=name, package=name, distribution=name, methods=tuple(methods), **version)
-
-
-OPENAI = sdk("openai", "openai.resources.chat.completions.completions")
-GROQ = sdk("groq", "groq.resources.chat.completions")
 
 
 @pytest.fixture(autouse=True)
@@ -294,14 +287,12 @@ def test_a_transport_that_tries_to_connect_again(package, heard, monkeypatch):
     core = pytest.importorskip({"httpx": "httpcore", "httpx2": "httpcore2"}[package.__name__])
     monkeypatch.setattr(core._sync.connection, "RETRIES_BACKOFF_FACTOR", 0.01)
 
-    class Completions:
-        def create(self, model):
-            transport = package.HTTPTransport(retries=2)
-            with package.Client(transport=transport) as client:
-                return client.post(f"http://127.0.0.1:{closed_port()}")
+    def ask():
+        transport = package.HTTPTransport(retries=2)
+        with package.Client(transport=transport) as client:
+            return client.post(f"http://127.0.0.1:{closed_port()}")
 
-    monkeypatch.setattr(openai.resources.chat.completions.completions, "Completions", Completions)
-    with hooked(OPENAI), pytest.raises(package.ConnectError):
-        openai.resources.chat.completions.completions.Completions().create(model="m")
+    with hooked(HERE), pytest.raises(package.ConnectError):
+        Asks().ask(ask, model="m")
     (call,) = heard.calls
     assert (call.requests, call.retries, parts(call)) == (3, 2, ["connect"] * 3)

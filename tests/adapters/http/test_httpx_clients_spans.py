@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import itertools
 
-import httpx2
 import openai
 import pytest
 
 from adapters.http.seen import MESSAGES, PARTS, hooked
 from capture.wirings import exported
 from lab.sse_server import Script
-from llmphases.adapters.http.httpx_clients import HTTPX2
+from llmphases.adapters.http.httpx_clients import HTTPX, HTTPX2
 from llmphases.adapters.sdks.openai_sdk import OPENAI
 
 pytestmark = pytest.mark.real
@@ -22,23 +21,19 @@ def asked(sse_server, monkeypatch):
     """What was exported of a stream whose first attempt gets a 503, with others' spans in it."""
     monkeypatch.setattr(openai._base_client, "INITIAL_RETRY_DELAY", 0.01)
     script = Script(label=sse_server.fresh_label(), fail_times=1, tokens=2)
-    transport = httpx2.HTTPTransport()
-    send = transport._pool.handle_request
-    with exported() as sink, hooked(OPENAI, HTTPX2):
+    options = {"base_url": sse_server.base_url, "api_key": "none"}
+    with exported() as sink, hooked(OPENAI, HTTPX, HTTPX2), openai.OpenAI(**options) as client:
         tracer = sink.provider.get_tracer("theirs")
+        pool = client._client._transport._pool
+        send = pool.handle_request
 
         def sent(request):
             with tracer.start_as_current_span("POST"):
                 return send(request)
 
-        transport._pool.handle_request = sent
-        with openai.OpenAI(
-            base_url=sse_server.base_url,
-            api_key="none",
-            http_client=httpx2.Client(transport=transport),
-        ) as client:
-            body = script.extra_body()
-            list(client.chat.completions.create(**MESSAGES, stream=True, extra_body=body))
+        pool.handle_request = sent
+        body = script.extra_body()
+        list(client.chat.completions.create(**MESSAGES, stream=True, extra_body=body))
         yield sink
 
 

@@ -7,8 +7,10 @@ import requests
 import urllib3
 
 from adapters.http.seen import (
+    HERE,
     MESSAGES,
     PARTS,
+    Asks,
     attempts_are_true,
     closed_port,
     hooked,
@@ -19,25 +21,8 @@ from adapters.http.seen import (
 from lab.sse_server import Script
 from llmphases import llm_call
 from llmphases.adapters.http.urllib3_client import URLLIB3
-from llmphases.capture.clients.contract import Method, Sdk
 
 pytestmark = pytest.mark.real
-
-HERE = Sdk(
-    name="here",
-    package="adapters",
-    distribution="there is none",
-    since=(0,),
-    before=(1,),
-    methods=(Method(where=f"{__name__}:Asks.ask"),),
-)
-
-
-class Asks:
-    """What an SDK on requests looks like."""
-
-    def ask(self, by, *, model):
-        return by()
 
 
 @pytest.fixture(autouse=True)

@@ -75,8 +75,10 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     conventions.UNITS: (_CALL, "work items in the call, as `call.units(n)` said"),
     conventions.CACHE_RESULT: (
         _CALL,
-        "`hit` or `miss`: as `call.cache(...)` said, else of the prompt: some was read from the "
-        "provider's cache, or none though some was written to it",
+        (
+            "`hit` or `miss`: as `call.cache(...)` said, else of the prompt: some was read from "
+            "the provider's cache, or none though some was written to it"
+        ),
     ),
     conventions.BATCH_SIZE: (_CALL, "calls that were sent together"),
     conventions.QUEUED_DURATION: (_CALL, "s; wait for a worker *before* the call"),
@@ -84,10 +86,27 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
         _CALL,
         "how: " + ", ".join(f"`{ended.value}`" for ended in Ended),
     ),
-    conventions.FIRST_TOKEN_RULE: (_CALL, "what decided when a child process was ready"),
+    conventions.FIRST_TOKEN_RULE: (
+        f"{_CALL}, {_PHASE}",
+        (
+            "what decided when a child process was ready; under another instrumentation's span: "
+            "whether it stamps the `first_token` or, as most, the `first_chunk`, maybe an empty one"
+        ),
+    ),
     f"{conventions.REPORTED_PREFIX}<field>": (
+        f"{_CALL}, {_PHASE}",
+        "what a server said about its own times, under its own names; or another instrumentation",
+    ),
+    conventions.TOLD_BY: (
+        _PHASE,
+        (
+            "of another instrumentation's span: by which of its records it was split "
+            "([beside_others.md](beside_others.md))"
+        ),
+    ),
+    "llmphases.usage.<count>": (
         _CALL,
-        "what a server said about its own times, under its own names",
+        "tokens, instead of `gen_ai.usage.<count>` where another instrumentation's span has these",
     ),
     conventions.REPORTED_TRUSTED: (_CALL, "whether that fitted the time we measured"),
     conventions.PROCESS_EXECUTABLE_NAME: (_CHILD, "the program that a child process runs"),
@@ -116,10 +135,17 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     conventions.TAP_LAST_BYTE: (_PHASE, "s; likewise, to the last"),
     conventions.PHASE: (_PHASE, "the phase, as in [phases.md](phases.md)"),
     conventions.COST: (_PHASE, "the bucket it is paid in"),
-    conventions.ORIGIN: (_PHASE, "`measured` by our clock, or `reported` by a server"),
+    conventions.ORIGIN: (_PHASE, "`measured` by our clock, or `reported` by a server or others"),
     conventions.REQUEST_INDEX: (_PHASE, "which request it belongs to, from 0"),
     conventions.DETAIL: (_PHASE, "true for a piece inside a phase; never added up"),
     conventions.STALL: (_PHASE, "true for a wait of a stream for its consumer"),
+    conventions.CONNECTION_REUSED: (
+        _PHASE,
+        "where an HTTP client tells: whether its connection was there before the request",
+    ),
+    conventions.CONNECT_DNS: (_PHASE, "s; of the detail `connect`: until the name was resolved"),
+    conventions.CONNECT_TCP: (_PHASE, "s; likewise, until the socket was connected"),
+    conventions.CONNECT_TLS: (_PHASE, "s; likewise, for the TLS handshake"),
     conventions.JOB_NAME: (f"{_JOB}, {_CALL}", "the job's name"),
     conventions.JOB_WORKERS: (_JOB, "how many calls may run at once"),
     conventions.JOB_CHUNKS: (_JOB, "calls in the job"),
@@ -129,13 +155,6 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
 SETTINGS = {
     conventions.ENV_DISABLED: "`1` hands back decorated functions as they are, and records nothing",
     conventions.ENV_LOG: "`1` writes one line per call to the logger `llmphases`",
-    conventions.CONNECTION_REUSED: (
-        _PHASE,
-        "where an HTTP client tells: whether its connection was there before the request",
-    ),
-    conventions.CONNECT_DNS: (_PHASE, "s; of the detail `connect`: until the name was resolved"),
-    conventions.CONNECT_TCP: (_PHASE, "s; likewise, until the socket was connected"),
-    conventions.CONNECT_TLS: (_PHASE, "s; likewise, for the TLS handshake"),
     conventions.ENV_FILE: f"where traces go without an endpoint (`{conventions.DEFAULT_FILE}`)",
     conventions.ENV_OLD_NAMES: "`1` gives the `gen_ai.*` metrics their names from before 2026",
 }

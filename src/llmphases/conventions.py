@@ -67,6 +67,7 @@ STREAM_ENDED = "llmphases.stream.ended"
 FIRST_TOKEN_RULE = "llmphases.first_token.rule"
 REPORTED_PREFIX = "llmphases.reported."
 REPORTED_TRUSTED = "llmphases.reported.trusted"
+TOLD_BY = "llmphases.told_by"
 PROCESS_DURATION = "llmphases.process.duration"
 PROCESS_CPU_TIME = "llmphases.process.cpu.time"
 PROCESS_CPU_SHARE = "llmphases.process.cpu.share"
@@ -80,6 +81,22 @@ JOB_NAME = "llmphases.job.name"
 JOB_WORKERS = "llmphases.job.workers"
 JOB_CHUNKS = "llmphases.job.chunks"
 JOB_WAVES = "llmphases.job.waves"
+
+USAGE_OF_OURS = {
+    name: f"llmphases.usage.{name.removeprefix('gen_ai.usage.')}"
+    for name in (
+        INPUT_TOKENS, OUTPUT_TOKENS, CACHE_READ_INPUT_TOKENS, CACHE_WRITE_INPUT_TOKENS,
+        REASONING_OUTPUT_TOKENS,
+    )
+}  # fmt: skip
+"""Where tokens stand on the span of a call whose requests have spans of somebody else: what has
+the conventions' names is counted by backends, and would be counted twice."""
+
+CHUNK_EVENTS = frozenset({"gen_ai.content.completion.chunk"})
+"""Events that others write on a span, one for each chunk."""
+DISTRUSTED_TIMES = {"gen_ai.server.time_to_first_token": "time_to_first_token"}
+"""Attributes of others' that are not what they are called: counted from the response's headers on,
+or the whole duration where there is no stream."""
 
 OURS = "llmphases."
 """What all attributes of ours begin with."""

@@ -42,6 +42,7 @@ TESTED_THROUGH = {
         "recorder/test_recorder.py",
     ),
     "capture/clients/contract.py": "capture/clients/test_exchange.py",
+    "otel/foreign_calls.py": "otel/test_foreign_spans.py",
     "capture/children/told.py": "capture/children/test_observation.py",
     "cli/run_one.py": "cli/test_run.py",
     "reports/command_rows.py": "reports/test_command_text.py",

@@ -5,6 +5,7 @@ import math
 import pytest
 
 from llmphases import conventions as names
+from llmphases.calls import Usage
 from llmphases.phases import Cost, Phase
 from llmphases.sources.call_attributes import call_of
 from llmphases.sources.contract import SpanRecord
@@ -43,6 +44,11 @@ def test_a_whole_number_of_seconds_may_be_written_without_a_point():
     assert call_from(written, **{names.phase_duration(Phase.GENERATION): 1}).exclusive_ns == {
         Phase.GENERATION: 1_000_000_000
     }
+
+
+def test_tokens_that_another_span_tells_stand_under_a_name_of_ours():
+    call = call_from(**{names.USAGE_OF_OURS[names.OUTPUT_TOKENS]: 5, names.INPUT_TOKENS: 7})
+    assert call.usage == Usage(input_tokens=7, output_tokens=5)
 
 
 @pytest.mark.parametrize("odd", [math.nan, math.inf, -1.0, "1.0", True, (1.0,)])

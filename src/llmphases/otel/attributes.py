@@ -137,6 +137,11 @@ def call_attributes(record: Call) -> Attributes:
     return attributes
 
 
+def with_usage_of_ours(attributes: Attributes) -> Attributes:
+    """Tokens under names of ours: somebody else's span tells them under the conventions' names."""
+    return {names.USAGE_OF_OURS.get(key, key): value for key, value in attributes.items()}
+
+
 def _add_known(attributes: Attributes, keys: Iterable[str], values: tuple[Any, ...]) -> None:
     for key, value in zip(keys, values, strict=True):
         if value is not None:

@@ -15,6 +15,7 @@ from llmphases.calls import Call
 from llmphases.observers import Observer, OpenCall, OpenJob, OpenPhase
 from llmphases.otel.attributes import costs_of, fixed_share, seconds
 from llmphases.otel.carrier import is_suppressed
+from llmphases.otel.foreign_watch import told_elsewhere
 from llmphases.otel.gen_ai_metrics import GenAiMetrics, OldGenAiMetrics
 from llmphases.otel.instruments import (
     NO_LABELS,
@@ -108,7 +109,7 @@ class MetricsObserver(Observer):
         self._count_retries(call, labels.base, context)
         self._count_timeouts(call, record, labels.base, context)
         self._count_cache(record, labels.base, context)
-        if record.requests or record.usage:
+        if (record.requests or record.usage) and not told_elsewhere(call).metrics:
             self._gen_ai.record(call, record, context)
 
     def _note(self, phase: OpenPhase) -> None:

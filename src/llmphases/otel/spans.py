@@ -30,8 +30,10 @@ from llmphases.otel.attributes import (
     exportable,
     job_attributes,
     phase_attributes,
+    with_usage_of_ours,
 )
 from llmphases.otel.carrier import frame_of, is_suppressed, span_in
+from llmphases.otel.foreign_watch import told_elsewhere, watch
 
 _FAILED = Status(StatusCode.ERROR)
 """Without a description: an exception's message may hold what must not leave the program."""
@@ -46,6 +48,12 @@ class SpanObserver(Observer):
 
     def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
         self._tracer = trace.get_tracer(SCOPE, __version__, tracer_provider)
+        self._provider = tracer_provider
+        self._watches = self._watch()
+
+    def _watch(self) -> bool:
+        """Hear of others' spans; False as long as the program has set no provider."""
+        return bool(watch(self._provider or trace.get_tracer_provider()))
 
     def job_started(self, job: OpenJob) -> None:
         if not is_suppressed(job.base):
@@ -57,6 +65,8 @@ class SpanObserver(Observer):
             _end(job)
 
     def call_started(self, call: OpenCall) -> None:
+        if not self._watches:
+            self._watches = self._watch()
         if not is_suppressed(call.base):
             attributes = call_start_attributes(call)
             call.state = self._start(call, call.name, call.base, attributes, SpanKind.CLIENT)
@@ -65,7 +75,10 @@ class SpanObserver(Observer):
         span = call.state
         if not _is_recorded(span):
             return
-        span.set_attributes(_news(call_start_attributes(call), call_attributes(record)))
+        attributes = call_attributes(record)
+        if record.usage is not None and told_elsewhere(call).usage:
+            attributes = with_usage_of_ours(attributes)
+        span.set_attributes(_news(call_start_attributes(call), attributes))
         _rename(span, record.name)
         if record.error_type is not None:
             span.set_status(_FAILED)

@@ -118,13 +118,18 @@ def _unattributed_cost(
 
 def _usage(said: Attributes) -> Usage | None:
     usage = Usage(
-        input_tokens=_whole(said, names.INPUT_TOKENS),
-        output_tokens=_whole(said, names.OUTPUT_TOKENS),
-        cache_read_input_tokens=_whole(said, names.CACHE_READ_INPUT_TOKENS),
-        cache_write_input_tokens=_whole(said, names.CACHE_WRITE_INPUT_TOKENS),
-        reasoning_output_tokens=_whole(said, names.REASONING_OUTPUT_TOKENS),
+        input_tokens=_tokens(said, names.INPUT_TOKENS),
+        output_tokens=_tokens(said, names.OUTPUT_TOKENS),
+        cache_read_input_tokens=_tokens(said, names.CACHE_READ_INPUT_TOKENS),
+        cache_write_input_tokens=_tokens(said, names.CACHE_WRITE_INPUT_TOKENS),
+        reasoning_output_tokens=_tokens(said, names.REASONING_OUTPUT_TOKENS),
     )
     return usage or None
+
+
+def _tokens(said: Attributes, key: str) -> int | None:
+    count = _whole(said, key)
+    return _whole(said, names.USAGE_OF_OURS[key]) if count is None else count
 
 
 def _process(said: Attributes) -> ProcessUse | None:

@@ -1,0 +1,126 @@
+"""Notes what other instrumentations tell of a call of ours, so that nothing is told twice.
+
+A backend that finds the tokens of one request on two spans counts (and bills) them twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+from weakref import WeakKeyDictionary, WeakSet
+
+from opentelemetry import context as otel_context
+
+from llmphases.conventions import SCOPE
+from llmphases.observers import Frame, OpenCall, never_raises
+from llmphases.otel.carrier import frame_of, span_in
+from llmphases.otel.foreign_dialects import has_metrics, is_inference
+
+_MOST_SPANS: Final = 64
+"""How many are kept of one call: it needs one to know that somebody else tells of it."""
+_MOST_NAMES: Final = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ToldElsewhere:
+    """What others tell of a call."""
+
+    usage: bool = False
+    """There is a span of theirs for a request of it: tokens stand there."""
+    metrics: bool = False
+    """And they count it in `gen_ai.*` metrics."""
+
+
+_NOTHING: Final = ToldElsewhere()
+
+_watched: WeakSet[Any] = WeakSet()
+_inside: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
+"""Spans of others by our call's span."""
+_last: dict[str, ToldElsewhere] = {}
+"""What was told of the last sampled call of a name: spans of the others are not even made."""
+
+
+class ForeignWatch:
+    """A span processor: has each call know of the spans that others draw in it.
+
+    It has the methods of the SDK's `SpanProcessor` and is none by descent: whoever draws spans
+    needs the API only.
+    """
+
+    @never_raises
+    def on_start(self, span: Any, parent_context: Any = None) -> None:
+        """A span begins, maybe inside a call of ours."""
+        if span.instrumentation_scope.name == SCOPE:
+            return
+        frame = frame_around(parent_context)
+        call = frame.call if frame is not None and frame.block is None else None
+        if call is None or call.state is None:
+            return
+        spans = _inside.setdefault(call.state, [])
+        if len(spans) >= _MOST_SPANS:  # most are a database's, a client's
+            spans[:] = [one for one in spans if one.is_recording() or is_inference(one.attributes)]
+        if len(spans) < _MOST_SPANS:
+            spans.append(span)
+
+    def _on_ending(self, span: Any) -> None:
+        """Nothing."""
+
+    def on_end(self, span: Any) -> None:
+        """Nothing."""
+
+    def shutdown(self) -> None:
+        """Nothing."""
+
+    def force_flush(self, timeout_millis: int = 30000) -> bool:
+        """There is nothing to wait for."""
+        return True
+
+
+def frame_around(parent_context: Any) -> Frame | None:
+    """Where a new span begins: some are given a context of their own, made of nothing."""
+    return frame_of(parent_context) or frame_of(otel_context.get_current())
+
+
+@never_raises
+def watch(provider: Any) -> bool:
+    """Have a provider tell of its spans; False if it is none of the SDK's (yet)."""
+    add = getattr(provider, "add_span_processor", None)
+    if add is None:
+        return False
+    if provider not in _watched:
+        _watched.add(provider)
+        add(ForeignWatch())
+    return True
+
+
+def told_elsewhere(call: OpenCall) -> ToldElsewhere:
+    """What others tell of a call that has ended.
+
+    Of one that is not sampled nobody can see it: then what was true of its like counts.
+    """
+    state = call.state
+    if state is None:
+        return _NOTHING
+    if not state.get_span_context().trace_flags.sampled:
+        return _last.get(call.name, _NOTHING)
+    around = span_in(call.base) if call.base else None
+    found = _told([*_inside.get(state, ()), around])
+    if found is not _NOTHING or call.name in _last:
+        if len(_last) >= _MOST_NAMES:
+            _last.clear()
+        _last[call.name] = found
+    return found
+
+
+def _told(spans: Iterable[Any]) -> ToldElsewhere:
+    found = _NOTHING
+    for span in spans:
+        scope = getattr(span, "instrumentation_scope", None)
+        if scope is None or scope.name == SCOPE:
+            continue
+        if has_metrics(scope.name, span.attributes):
+            return ToldElsewhere(usage=True, metrics=True)
+        if is_inference(span.attributes):
+            found = ToldElsewhere(usage=True)
+    return found

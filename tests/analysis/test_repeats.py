@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from llmphases.analysis.repeats import repeats, slower, spread
+from llmphases.analysis.repeats import Measured, repeats, slower, spread
 from llmphases.calls import ProcessUse
 from llmphases.phases import Phase
 from reports.sample_groups import SECOND, call
@@ -60,3 +60,14 @@ def test_how_much_slower_company_makes():
     assert slower(spread([0]), spread([3])) is None
     assert slower(None, spread([3])) is None
     assert slower(spread([3]), None) is None
+
+
+def test_failures_are_not_held_against_runs_that_went_well():
+    good = repeats([run(1, 2), run(1, 2, error_type="1")], workers=1, took_ns=1)
+    bad = repeats([run(1, 2, error_type="1")], workers=2, took_ns=1)
+    assert (good.went_well, bad.went_well) == (True, False)
+    told = [
+        Measured(name="x", exit_code=0, alone=alone, together=together).is_comparable
+        for alone, together in ((good, good), (good, bad), (bad, good), (bad, bad), (good, None))
+    ]
+    assert told == [True, False, False, False, False]

@@ -43,5 +43,11 @@ def test_company():
     assert found["times_as_long"]["process_startup"] == pytest.approx(1.5)
 
 
+def test_company_in_which_all_failed_is_compared_with_nothing():
+    found = told(run(), together=[run(0.1, error_type="SIGINT")] * 4)
+    assert found["together"]["failed"] == 4
+    assert found["times_as_long"] is None
+
+
 def test_no_run_at_all():
     assert told()["alone"]["duration_s"] is None

@@ -46,6 +46,16 @@ def test_company_that_gains_nothing():
     assert "so that more at once gain nothing" in said
 
 
+def test_company_in_which_all_failed_is_compared_with_nothing():
+    said = command_meaning(measured(run(), together=[run(0.1, error_type="SIGINT")] * 4))
+    assert said == (
+        "Alone each pays 3.00 s of fixed cost for 2.00 s of generation. With 4 at a time every run "
+        "failed: nothing tells what company costs."
+    )
+    said = command_meaning(measured(burst(error_type="2"), together=[run()] * 4))
+    assert said.endswith("what was printed says why.")
+
+
 def test_no_run_at_all():
     assert command_meaning(measured()) == "Nothing was recorded."
     assert command_meaning(measured(together=[run()])) == "Nothing was recorded."

@@ -64,6 +64,12 @@ def test_several_runs_alone_and_at_once():
     ]
 
 
+def test_failures_in_company_have_times_but_no_factor():
+    text = command_text(measured(run(), together=[run(0.1, error_type="SIGINT")] * 4), Paper())
+    assert "  whole run          7.50 s    7.50 - 7.50 s     750 ms     750 - 750 ms\n" in text
+    assert " x\n" not in text
+
+
 def test_several_runs_alone():
     text = command_text(measured(run(), run(2.0, error_type="1")), Paper())
     assert text.startswith("claude   2 runs one at a time, 1 failed\n")

@@ -49,6 +49,11 @@ class Repeats:
     memory_peak: Spread | None
     cpu_share: Spread | None
 
+    @property
+    def went_well(self) -> bool:
+        """Whether any run did."""
+        return self.failed < self.runs
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
@@ -62,6 +67,11 @@ class Measured:
     """Several at a time; None if that was not asked for."""
     is_tapped: bool = False
     """Whether its requests to the model were looked at."""
+
+    @property
+    def is_comparable(self) -> bool:
+        """Whether company can be held against solitude: how long a failure takes says nothing."""
+        return self.together is not None and self.alone.went_well and self.together.went_well
 
 
 def repeats(calls: Iterable[Call], *, workers: int, took_ns: int) -> Repeats:

@@ -26,7 +26,8 @@ def command_json(measured: Measured) -> str:
     }
     if together is not None:
         document["together"] = _runs(together)
-        document["times_as_long"] = _times_as_long(alone, together)
+        if measured.is_comparable:
+            document["times_as_long"] = _times_as_long(alone, together)
     return json.dumps(document)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from llmphases.analysis.repeats import Measured, Repeats, slower
+from llmphases.analysis.repeats import Measured, slower
 from llmphases.analysis.split import split
 from llmphases.phases import Cost
 from llmphases.reports.meaning import meaning
@@ -24,11 +24,11 @@ def command_meaning(measured: Measured) -> str:
     """What to do about one run, or several; and whether company pays."""
     alone, together = measured.alone, measured.together
     if together is None or alone.fixed is None or alone.generation is None:
-        return " ".join(filter(None, (_of_runs(measured), _of_company(alone, together))))
+        return " ".join(filter(None, (_of_runs(measured), _of_company(measured))))
     # Not what helps any call: whether more at once help is measured here.
     fixed, generation = duration(alone.fixed.median), duration(alone.generation.median)
     pays = f"Alone each pays {fixed} of fixed cost for {generation} of generation."
-    return f"{pays} {_of_company(alone, together)}"
+    return f"{pays} {_of_company(measured)}"
 
 
 def _of_runs(measured: Measured) -> str:
@@ -67,8 +67,15 @@ def _reason(error_type: str) -> str:
     return f"exit {error_type}" if error_type.isdecimal() else printable(error_type)
 
 
-def _of_company(alone: Repeats, together: Repeats | None) -> str:
+def _of_company(measured: Measured) -> str:
+    alone, together = measured.alone, measured.together
     if together is None:
+        return ""
+    if alone.went_well and not together.went_well:
+        return (
+            f"With {together.workers} at a time every run failed: nothing tells what company costs."
+        )
+    if not measured.is_comparable:
         return ""
     factor = slower(alone.duration, together.duration)
     if factor is None or together.duration is None or alone.duration is None:

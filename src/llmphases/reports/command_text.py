@@ -28,7 +28,7 @@ def command_text(measured: Measured, paper: Paper) -> str:
     alone, together = measured.alone, measured.together
     lines: list[Line] = [_title(measured), []]
     if alone.runs > 1 or together is not None:
-        lines += [*_many(alone, together), []]
+        lines += [*_many(measured), []]
     elif alone.duration is not None:
         lines += [*_one(alone, alone.duration, paper), [], *_facts(alone), []]
     width = min(max(paper.width, _NARROWEST), _WIDEST)
@@ -114,17 +114,19 @@ def _fact(label: str, value: str, remark: str = "") -> Line:
 
 
 # --- several runs ---------------------------------------------------------------------------
-def _many(alone: Repeats, together: Repeats | None) -> Iterator[Line]:
+def _many(measured: Measured) -> Iterator[Line]:
+    alone, together = measured.alone, measured.together
     columns = (alone,) if together is None else (alone, together)
     yield _headings(alone, together)
     for cells in rows(*columns):
         look = LOOK_OF[cells[0].cost]
-        yield _row(cells[0].label, look, [cell.spread for cell in cells], duration)
+        spreads = [cell.spread for cell in cells]
+        yield _row(cells[0].label, look, spreads, duration, factors=measured.is_comparable)
     yield []
     for label, of, wording in _SUMS:
         spreads = [of(column) for column in columns]
         if any(spreads):
-            yield _row(label, Look.PLAIN, spreads, wording)
+            yield _row(label, Look.PLAIN, spreads, wording, factors=measured.is_comparable)
 
 
 _Of = Callable[[Repeats], Spread | None]
@@ -146,7 +148,12 @@ def _headings(alone: Repeats, together: Repeats | None) -> Line:
 
 
 def _row(
-    label: str, look: Look, spreads: list[Spread | None], wording: Callable[[float], str]
+    label: str,
+    look: Look,
+    spreads: list[Spread | None],
+    wording: Callable[[float], str],
+    *,
+    factors: bool,
 ) -> Line:
     line: Line = [(" " * _INDENT, Look.PLAIN), (f"{label:<{_SHORT_LABEL}}", look)]
     for one in spreads:
@@ -157,7 +164,7 @@ def _row(
             line.append(
                 (f"{_between(wording(one.least), wording(one.most)):>{_RANGE}}", Look.FAINT)
             )
-    if wording is duration and len(spreads) > 1:
+    if wording is duration and factors:
         factor = slower(*spreads)
         told = "" if factor is None else f"{times(factor)} x"
         line.append((f"{told:>{_FACTOR}}", Look.PLAIN))

@@ -25,8 +25,15 @@ class QuietHandler(BaseHTTPRequestHandler):
             super().handle()
 
     def body(self) -> bytes:
-        """What the client sent; every client of the suite gives a length."""
-        return self.rfile.read(int(self.headers.get("content-length", 0)))
+        """What the client sent, with a length or in chunks."""
+        if self.headers.get("transfer-encoding", "").lower() != "chunked":
+            return self.rfile.read(int(self.headers.get("content-length", 0)))
+        chunks = []
+        while size := int(self.rfile.readline(), 16):
+            chunks.append(self.rfile.read(size))
+            self.rfile.readline()
+        self.rfile.readline()
+        return b"".join(chunks)
 
     def answer(self, status: int, body: bytes, content_type: str, **headers: str) -> None:
         """A whole response at once."""

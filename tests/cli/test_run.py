@@ -171,6 +171,21 @@ def test_closed_descriptors_are_no_fault(closed, tmp_path):
     assert "hi" not in (tmp_path / "t.jsonl").read_text()
 
 
+@WITH_AND_WITHOUT
+def test_descriptors_that_a_shell_hands_down_reach_it(us):
+    """As of `COMMAND <(...)` and `COMMAND 3<file`; of our own none does."""
+    program = (
+        "fd = int(sys.argv[1]); print(os.read(fd, 9), sorted(map(int, os.listdir('/dev/fd'))))"
+    )
+    read, write = os.pipe()
+    os.write(write, b"for it")
+    os.close(write)
+    result = done([*us, *tool(program), str(read)], pass_fds=[read])
+    os.close(read)
+    listing = read + 1 if read == 3 else 3
+    assert result.stdout.decode() == f"b'for it' {sorted([0, 1, 2, read, listing])}\n"
+
+
 def test_what_it_leaves_behind_does_not_hold_us():
     result = done([*RUN, "--", *tool(
         "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"

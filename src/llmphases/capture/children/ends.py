@@ -11,6 +11,9 @@ from llmphases.capture.children.formats import STDERR, STDOUT
 class Ends:
     """Both ends of the pipes of a child. Ours are closed by whoever gets them."""
 
+    hands_down = False
+    """Whether the child gets what else of ours is open and inheritable."""
+
     def __init__(self, *, with_stdin: bool) -> None:
         """`with_stdin`: it is given something to read, else nothing at all."""
         self.ours: dict[int, int] = {}

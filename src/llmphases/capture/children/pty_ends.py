@@ -33,6 +33,8 @@ class TerminalEnds(Ends):
     shares.
     """
 
+    hands_down = True  # as a shell does: `<(...)`, `3<file` and a job server are meant for it
+
     def __init__(self, *, with_stdin: bool, stdin: Stdin) -> None:
         self._sizes: dict[int, bytes] = {}
         self._modes: dict[int, _Modes] = {}

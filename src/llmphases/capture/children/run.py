@@ -108,6 +108,7 @@ class CommandRun:
             self._child = OwnChild(
                 argv, stdin=ends.theirs_in, stdout=ends.theirs[STDOUT],
                 stderr=ends.theirs[STDERR], cwd=command.cwd, env=env,
+                close_fds=not ends.hands_down,
             )  # fmt: skip
         except BaseException:
             ends.close_ours()

@@ -324,3 +324,39 @@ def test_marks_of_the_program_mean_the_newest_attempt(client, heard, clock):
     (call,) = heard.calls
     assert seconds(call) == {"retry": 4, "time_to_first_token": 4, "generation": 1}
     assert details(call)[-1] == ("read_first", 1)
+
+
+def test_a_stream_that_asks_when_it_is_read_tells_of_the_last_attempt(client, heard, clock):
+    def chunks():
+        answer(clock, sent(clock), 503)
+        attempt = sent(clock)
+        attempt.headers_came()
+        attempt.answered(200, [])
+        clock.tick(1)
+        yield {"choices": [{"delta": {"content": "a"}}]}
+        clock.tick(3)
+        yield {"choices": [{"delta": {"content": "b"}}]}
+        attempt.body_over()
+
+    assert len(list(client.read(chunks, model="m"))) == 2
+    (call,) = heard.calls
+    assert (call.requests, call.retries) == (2, 1)
+    assert seconds(call) == {"retry": 4, "time_to_first_token": 4, "generation": 3}
+
+
+def test_a_stream_of_that_kind_whose_body_breaks_is_told_of_by_who_reads_it(client, heard, clock):
+    def chunks():
+        attempt = sent(clock)
+        attempt.headers_came()
+        attempt.answered(200, [])
+        clock.tick(1)
+        yield {"choices": [{"delta": {"content": "a"}}]}
+        clock.tick(3)
+        attempt.body_over(ConnectionResetError())
+        raise ConnectionResetError
+
+    with pytest.raises(ConnectionResetError):
+        list(client.read(chunks, model="m"))
+    (call,) = heard.calls
+    assert (call.error_type, call.requests) == ("ConnectionResetError", 1)
+    assert seconds(call) == {"time_to_first_token": 4, "generation": 0}

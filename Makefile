@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-clis test-pythons bench docs format clean
+.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-clis test-pythons bench docs format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -50,6 +50,9 @@ test-cpython: $(VENV)/.ready-dev ## CPython's own tests of subprocesses, with ou
 
 test-clis: $(VENV)/.ready-dev ## real agent tools against stated delays; npm fetches them once (1 GB)
 	@scripts/test-clis $(BIN)/python
+
+test-versions: $(VENV)/.ready-dev ## both ends of each client's range of versions, each in an environment of its own
+	@$(BIN)/python scripts/test-versions
 
 test-pythons: ## the fast suite on every Python from 3.11 up that is here
 	@scripts/test-pythons

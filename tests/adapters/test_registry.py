@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
+from pathlib import Path
 
 import pytest
 
-from llmphases.adapters.registry import instrument, uninstrument
+from llmphases.adapters.registry import _SDKS, instrument, uninstrument
 from llmphases.capture.children import instrumentation
 from llmphases.errors import ArgumentError
 
@@ -19,7 +21,8 @@ def _off_again():
 
 def test_by_default_it_is_everything():
     done = instrument()
-    assert {"subprocess", "openai", "anthropic", "bedrock", "urllib3"} <= {*done.hooked, *done.skipped}
+    found = {*done.hooked, *done.skipped}
+    assert {"subprocess", "openai", "anthropic", "bedrock", "urllib3"} <= found
 
 
 @pytest.mark.parametrize("names", [("subprocess",), ("subprocess", "subprocess")])
@@ -37,6 +40,15 @@ def test_what_cannot_be_hooked_is_skipped_with_the_reason(monkeypatch):
     done = instrument("subprocess")
     assert done.hooked == ()
     assert "POSIX" in done.skipped["subprocess"]
+
+
+@pytest.mark.parametrize("sdk", _SDKS, ids=lambda sdk: sdk.name)
+def test_the_versions_are_those_that_the_readme_names(sdk):
+    *whole, last = sdk.before
+    since, to = (".".join(map(str, v)) for v in (sdk.since, (*whole, last - 1)))
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    (versions,) = re.findall(rf"^\| `{sdk.name}`[^|]*\| ([^|]*) \|", readme, re.MULTILINE)
+    assert versions.removesuffix(".x") == f"{since} to {to}"
 
 
 @pytest.mark.parametrize("do", [instrument, uninstrument])

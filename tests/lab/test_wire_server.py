@@ -17,6 +17,7 @@ PATHS = [
     "/api/chat",
     "/api/generate",
     "/v1/chat/completions",
+    "/v1/completions",
     "/model/{model}/converse-stream",
 ]
 

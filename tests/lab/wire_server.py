@@ -17,6 +17,7 @@ from typing import Any
 
 from lab.loopback import LoopbackServer, QuietHandler
 from lab.wire_formats import Answer, Anthropic, Bedrock, Gemini, Mistral, Ollama
+from lab.wire_openai import Completions, Responses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +66,8 @@ _ROUTES = (
     (re.compile(r"^/api/chat"), Ollama(chat=True), None),
     (re.compile(r"^/api/generate"), Ollama(chat=False), None),
     (re.compile(r"^/v1/chat/completions"), Mistral(), None),
+    (re.compile(r"^/v1/responses"), Responses(), None),
+    (re.compile(r"^/v1/completions"), Completions(), None),
     (re.compile(r"^/model/([^/]+)/converse-stream"), Bedrock(), True),
     (re.compile(r"^/model/([^/]+)/converse"), Bedrock(), False),
 )

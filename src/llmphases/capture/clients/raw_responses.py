@@ -78,8 +78,9 @@ _unread: Final[dict[int, Unread]] = {}
 
 
 def is_raw(result: object) -> bool:
-    """Whether it is such a response, by its class."""
-    return any(base.__name__.endswith(_NAME) for base in mro_of(type(result)))
+    """Whether it is such a response, by its class and what it holds."""
+    is_named_so = any(base.__name__.endswith(_NAME) for base in mro_of(type(result)))
+    return is_named_so and hasattr(result, "http_response")
 
 
 def body_of(response: Any) -> Any:

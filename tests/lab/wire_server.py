@@ -33,6 +33,8 @@ class Timing:
     cache_written: int = 0
     status: int = 200
     """Any other is an error, without an answer."""
+    fail_times: int = 0
+    """The first so many requests get a 503."""
 
 
 @dataclass(slots=True)
@@ -90,11 +92,12 @@ class _Handler(QuietHandler):
 
     def _reply(self, served: Served, wire: Any, model: str, streams: bool) -> None:
         owner: WireServer = self.server.owner
-        timing = owner.note(model, served)
-        if timing.status != 200:
+        timing, earlier = owner.note(model, served)
+        status = 503 if earlier < timing.fail_times else timing.status
+        if status != 200:
             served.pieces.append(("error", time.monotonic_ns()))
-            error = {"error": {"type": "lab", "message": "as it says", "code": timing.status}}
-            self.answer(timing.status, json.dumps(error).encode(), "application/json")
+            error = {"error": {"type": "lab", "message": "as it says", "code": status}}
+            self.answer(status, json.dumps(error).encode(), "application/json")
         elif streams:
             self._stream(served, wire, model, timing)
         else:
@@ -163,11 +166,11 @@ class WireServer(LoopbackServer):
             self._served[model] = []
         return model
 
-    def note(self, model: str, served: Served) -> Timing:
-        """Keep a request; how it is to be answered."""
+    def note(self, model: str, served: Served) -> tuple[Timing, int]:
+        """Keep a request; how it is to be answered, and how many came before it."""
         with self._lock:
             self._served[model].append(served)
-            return self._timings[model]
+            return self._timings[model], len(self._served[model]) - 1
 
     def served(self, model: str) -> list[Served]:
         """What this model was asked, in order of arrival."""

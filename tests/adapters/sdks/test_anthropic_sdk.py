@@ -7,8 +7,13 @@ import asyncio
 import anthropic
 import pytest
 
-from adapters.sdks.wired_sdks import STREAMED, WHOLE, hooked, split, waits_as_the_server_does
-from lab.tries import tries
+from adapters.sdks.wired_sdks import (
+    STREAMED,
+    WHOLE,
+    Reading,
+    hooked,
+    split,
+)
 from lab.wire_formats import PROMPT_TOKENS
 from lab.wire_server import Timing
 from llmphases import llm_call, retrieval
@@ -38,6 +43,10 @@ def client(wire_server):
         yield made
 
 
+def is_delta(event):
+    return event.type == "content_block_delta"
+
+
 def run_async(wire_server, use):
     """`use` with an async client; connections are closed on the loop that they were made on."""
 
@@ -51,18 +60,16 @@ def run_async(wire_server, use):
 
 
 def test_a_stream(client, calls, wire_server):
-    for attempt in tries():
-        model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02))
-        stream = client.messages.create(model=model, stream=True, **ASKS)
-        assert isinstance(stream, anthropic.Stream)
-        assert stream.response.status_code == 200
-        kinds = [event.type for event in stream]
-        assert (kinds[0], kinds[-1]) == ("message_start", "message_stop")
-        call = calls[-1]
-        assert (call.name, call.requests, call.ended) == (f"chat {model}", 1, Ended.EXHAUSTED)
-        assert (split(call), call.provider, call.stream) == (STREAMED, None, True)
-        with attempt:
-            assert waits_as_the_server_does(call, wire_server.served(model)[0])
+    model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02))
+    reading = Reading()
+    stream = client.messages.create(model=model, stream=True, **ASKS)
+    assert isinstance(stream, anthropic.Stream)
+    assert stream.response.status_code == 200
+    kinds = [event.type for event in reading.all_of(stream, is_delta)]
+    assert (kinds[0], kinds[-1]) == ("message_start", "message_stop")
+    (call,) = calls
+    assert (call.name, call.provider, call.stream) == (f"chat {model}", None, True)
+    reading.assert_split(call, *wire_server.served(model))
 
 
 def test_a_whole_answer(client, calls, wire_server):
@@ -84,20 +91,18 @@ def test_a_prompt_that_was_written_to_the_cache_is_a_miss(client, calls, wire_se
 
 
 def test_a_stream_manager(client, calls, wire_server):
-    for attempt in tries():
-        model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02))
-        asked = client.messages.stream(model=model, **ASKS)
-        assert type(asked) is anthropic.MessageStreamManager
-        with asked as stream:
-            assert type(stream) is anthropic.MessageStream
-            assert "".join(stream.text_stream) == TEXT
-            assert stream.get_final_message().content[0].text == TEXT
-            assert stream.request_id is None
-        call = calls[-1]
-        assert (call.name, call.requests, call.ended) == (f"chat {model}", 1, Ended.EXHAUSTED)
-        assert (split(call), call.usage.output_tokens) == (STREAMED, 3)
-        with attempt:
-            assert waits_as_the_server_does(call, wire_server.served(model)[0])
+    model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02))
+    reading = Reading()
+    asked = client.messages.stream(model=model, **ASKS)
+    assert type(asked) is anthropic.MessageStreamManager
+    with asked as stream:
+        assert type(stream) is anthropic.MessageStream
+        assert "".join(reading.all_of(stream.text_stream, bool)) == TEXT
+        assert stream.get_final_message().content[0].text == TEXT
+        assert stream.request_id is None
+    (call,) = calls
+    assert (call.name, call.usage.output_tokens) == (f"chat {model}", 3)
+    reading.assert_split(call, *wire_server.served(model))
 
 
 def test_a_stream_manager_asks_when_it_is_entered_and_may_be_left_early(client, calls, wire_server):
@@ -188,6 +193,18 @@ def test_what_it_raises(client, calls, wire_server):
     ):
         pass
     assert [call.error_type for call in calls] == [type(raised.value).__name__, "RateLimitError"]
+
+
+def test_attempts_of_its_own(wire_server, calls):
+    with (
+        hooked("anthropic", http=True),
+        anthropic.Anthropic(base_url=wire_server.url, api_key="none", max_retries=1) as client,
+    ):
+        model = wire_server.asks(Timing(fail_times=1, gap_s=0.01))
+        reading = Reading()
+        with client.messages.stream(model=model, **ASKS) as stream:
+            reading.all_of(stream.text_stream, bool)
+    reading.assert_retried(*calls, wire_server.served(model), pause_s=0.375)
 
 
 def test_all_of_it_async(wire_server, calls):

@@ -8,8 +8,12 @@ from botocore.config import Config
 from botocore.eventstream import EventStream
 from botocore.stub import Stubber
 
-from adapters.sdks.wired_sdks import STREAMED, WHOLE, hooked, split, waits_as_the_server_does
-from lab.tries import tries
+from adapters.sdks.wired_sdks import (
+    WHOLE,
+    Reading,
+    hooked,
+    split,
+)
 from lab.wire_formats import PROMPT_TOKENS
 from lab.wire_server import Timing
 from llmphases import llm_call
@@ -46,27 +50,29 @@ def knows_of_caches(client):
     return "cacheReadInputTokens" in client.meta.service_model.shape_for("TokenUsage").members
 
 
+def is_delta(event):
+    return "contentBlockDelta" in event
+
+
 def text_of(events):
     deltas = [event["contentBlockDelta"] for event in events if "contentBlockDelta" in event]
     return "".join(delta["delta"]["text"] for delta in deltas)
 
 
 def test_a_stream(client, calls, wire_server):
-    for attempt in tries():
-        model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02, cache_written=50))
-        answer = client.converse_stream(modelId=model, messages=MESSAGES)
-        assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
-        assert isinstance(answer["stream"], EventStream)
-        assert text_of(answer["stream"]) == TEXT
-        answer["stream"].close()
-        call = calls[-1]
-        assert (call.name, call.provider, call.requests) == (f"chat {model}", "aws.bedrock", 1)
-        assert (split(call), call.ended) == (STREAMED, Ended.EXHAUSTED)
-        assert (call.usage.output_tokens, call.reported["latencyMs"]) == (3, 80)
-        if knows_of_caches(client):
-            assert (call.usage.input_tokens, call.cache_result) == (PROMPT_TOKENS + 50, "miss")
-        with attempt:
-            assert waits_as_the_server_does(call, wire_server.served(model)[0])
+    model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02, cache_written=50))
+    reading = Reading()
+    answer = client.converse_stream(modelId=model, messages=MESSAGES)
+    assert answer["ResponseMetadata"]["HTTPStatusCode"] == 200
+    assert isinstance(answer["stream"], EventStream)
+    assert text_of(reading.all_of(answer["stream"], is_delta)) == TEXT
+    answer["stream"].close()
+    (call,) = calls
+    assert (call.name, call.provider) == (f"chat {model}", "aws.bedrock")
+    assert (call.usage.output_tokens, call.reported["latencyMs"]) == (3, 80)
+    if knows_of_caches(client):
+        assert (call.usage.input_tokens, call.cache_result) == (PROMPT_TOKENS + 50, "miss")
+    reading.assert_split(call, *wire_server.served(model))
 
 
 def test_a_whole_answer(client, calls, wire_server):
@@ -91,10 +97,29 @@ def test_inside_a_call_left_early(client, calls, wire_server):
     assert (call.name, call.requests) == ("mine", 2)
 
 
+def test_a_stream_that_is_left_early_is_closed(client, calls, wire_server):
+    stream = client.converse_stream(modelId=wire_server.asks(), messages=MESSAGES)["stream"]
+    next(iter(stream))
+    stream.close()
+    assert [call.ended for call in calls] == [Ended.CLOSED]
+
+
 def test_what_it_raises(client, calls, wire_server):
     with pytest.raises(client.exceptions.ClientError):
         client.converse(modelId=wire_server.asks(Timing(status=400)), messages=MESSAGES)
     assert calls[0].error_type == "ClientError"
+
+
+def test_attempts_of_its_own(wire_server, calls):
+    config = Config(retries={"max_attempts": 1})
+    client = boto3.client("bedrock-runtime", endpoint_url=wire_server.url, config=config, **KEYS)
+    with hooked("bedrock", http=True):
+        model = wire_server.asks(Timing(fail_times=1, gap_s=0.01))
+        reading = Reading()
+        answer = client.converse_stream(modelId=model, messages=MESSAGES)
+        reading.all_of(answer["stream"], is_delta)
+    reading.assert_retried(*calls, wire_server.served(model), pause_s=0)
+    client.close()
 
 
 def test_other_services_and_stubs(calls):

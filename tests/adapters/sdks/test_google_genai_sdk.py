@@ -9,12 +9,16 @@ import pytest
 from google import genai
 from google.genai import types
 
-from adapters.sdks.wired_sdks import STREAMED, WHOLE, hooked, split, waits_as_the_server_does
-from lab.tries import tries
+from adapters.sdks.wired_sdks import (
+    STREAMED,
+    WHOLE,
+    Reading,
+    hooked,
+    split,
+)
 from lab.wire_formats import PROMPT_TOKENS
 from lab.wire_server import Timing
 from llmphases import llm_call
-from llmphases.calls import Ended
 from llmphases.testing import recorded_calls
 
 TEXT = "word0 word1 word2 "
@@ -32,8 +36,12 @@ def calls():
         yield found
 
 
-def client_of(wire_server):
-    options = types.HttpOptions(base_url=wire_server.url, api_version="v1")
+def has_text(chunk):
+    return bool(chunk.text)
+
+
+def client_of(wire_server, **more):
+    options = types.HttpOptions(base_url=wire_server.url, api_version="v1", **more)
     return genai.Client(api_key="none", http_options=options)
 
 
@@ -43,18 +51,16 @@ def client(wire_server):
 
 
 def test_a_stream(client, calls, wire_server):
-    for attempt in tries():
-        model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02, cached=100))
-        stream = client.models.generate_content_stream(model=model, contents="hi")
-        assert inspect.isgenerator(stream)
-        assert "".join(chunk.text or "" for chunk in stream) == TEXT
-        call = calls[-1]
-        assert (call.name, call.requests) == (f"generate_content {model}", 1)
-        assert (split(call), call.ended) == (STREAMED, Ended.EXHAUSTED)
-        assert (call.usage.input_tokens, call.usage.output_tokens) == (PROMPT_TOKENS + 100, 3)
-        assert (call.response_model, call.cache_result) == (f"{model}-001", "hit")
-        with attempt:
-            assert waits_as_the_server_does(call, wire_server.served(model)[0])
+    model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02, cached=100))
+    reading = Reading()
+    stream = client.models.generate_content_stream(model=model, contents="hi")
+    assert inspect.isgenerator(stream)
+    assert "".join(chunk.text or "" for chunk in reading.all_of(stream, has_text)) == TEXT
+    (call,) = calls
+    assert (call.name, call.cache_result) == (f"generate_content {model}", "hit")
+    assert (call.usage.input_tokens, call.usage.output_tokens) == (PROMPT_TOKENS + 100, 3)
+    assert call.response_model == f"{model}-001"
+    reading.assert_split(call, *wire_server.served(model))
 
 
 def test_a_whole_answer(client, calls, wire_server):
@@ -98,6 +104,17 @@ def test_what_it_raises(client, calls, wire_server):
     with pytest.raises(genai.errors.ClientError):
         list(client.models.generate_content_stream(model=model, contents="hi"))
     assert [call.error_type for call in calls] == ["ClientError", "ClientError"]
+
+
+def test_attempts_of_its_own(wire_server, calls):
+    retries = types.HttpRetryOptions(attempts=2, initial_delay=0.05, max_delay=0.05, jitter=0)
+    client = client_of(wire_server, retry_options=retries)
+    with hooked("google-genai", http=True):
+        model = wire_server.asks(Timing(fail_times=1, gap_s=0.01))
+        reading = Reading()
+        stream = client.models.generate_content_stream(model=model, contents="hi")
+        reading.all_of(stream, has_text)
+    reading.assert_retried(*calls, wire_server.served(model), pause_s=0.05)
 
 
 @pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientSession")  # the SDK's own

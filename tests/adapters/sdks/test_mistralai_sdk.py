@@ -9,12 +9,16 @@ import importlib.util
 import mistralai
 import pytest
 
-from adapters.sdks.wired_sdks import STREAMED, WHOLE, hooked, split, waits_as_the_server_does
-from lab.tries import tries
+from adapters.sdks.wired_sdks import (
+    STREAMED,
+    WHOLE,
+    Reading,
+    hooked,
+    split,
+)
 from lab.wire_formats import PROMPT_TOKENS
 from lab.wire_server import Timing
 from llmphases import llm_call
-from llmphases.calls import Ended
 from llmphases.testing import recorded_calls
 
 DEEPER = importlib.util.find_spec("mistralai.client")  # a package from 2 on
@@ -43,23 +47,25 @@ def client(wire_server):
         yield made
 
 
+def has_text(event):
+    return bool(event.data.choices[0].delta.content)
+
+
 def text_of(events):
     return "".join(event.data.choices[0].delta.content for event in events)
 
 
 def test_a_stream(client, calls, wire_server):
-    for attempt in tries():
-        model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02))
-        with client.chat.stream(model=model, messages=MESSAGES) as stream:
-            assert isinstance(stream, streaming.EventStream)
-            assert stream.response.status_code == 200
-            assert text_of(stream) == TEXT
-        call = calls[-1]
-        assert (call.name, call.provider, call.requests) == (f"chat {model}", "mistral_ai", 1)
-        assert (split(call), call.ended) == (STREAMED, Ended.EXHAUSTED)
-        assert (call.usage.input_tokens, call.usage.output_tokens) == (PROMPT_TOKENS, 3)
-        with attempt:
-            assert waits_as_the_server_does(call, wire_server.served(model)[0])
+    model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02))
+    reading = Reading()
+    with client.chat.stream(model=model, messages=MESSAGES) as stream:
+        assert isinstance(stream, streaming.EventStream)
+        assert stream.response.status_code == 200
+        assert text_of(reading.all_of(stream, has_text)) == TEXT
+    (call,) = calls
+    assert (call.name, call.provider) == (f"chat {model}", "mistral_ai")
+    assert (call.usage.input_tokens, call.usage.output_tokens) == (PROMPT_TOKENS, 3)
+    reading.assert_split(call, *wire_server.served(model))
 
 
 def test_a_whole_answer(client, calls, wire_server):
@@ -99,6 +105,18 @@ def test_what_it_raises(client, calls, wire_server):
         with pytest.raises(Exception, match="400"):
             ask(model=model, messages=MESSAGES)
     assert [call.error_type for call in calls] == ["SDKError", "SDKError"]
+
+
+def test_attempts_of_its_own(client, calls, wire_server):
+    retries = importlib.import_module(f"{PLACE}.utils.retries")
+    backoff = retries.BackoffStrategy(50, 50, 1.0, 5000)
+    config = retries.RetryConfig("backoff", backoff, retry_connection_errors=True)
+    with hooked("mistralai", http=True):
+        model = wire_server.asks(Timing(fail_times=1, gap_s=0.01))
+        reading = Reading()
+        stream = client.chat.stream(model=model, messages=MESSAGES, retries=config)
+        reading.all_of(stream, has_text)
+    reading.assert_retried(*calls, wire_server.served(model), pause_s=0.05)
 
 
 def test_all_of_it_async(wire_server, calls):

@@ -10,12 +10,10 @@ import sys
 import ollama
 import pytest
 
-from adapters.sdks.wired_sdks import STREAMED, WHOLE, hooked, split, waits_as_the_server_does
-from lab.tries import tries
+from adapters.sdks.wired_sdks import STREAMED, WHOLE, Reading, hooked, split
 from lab.wire_formats import PROMPT_TOKENS
 from lab.wire_server import Timing
 from llmphases import llm_call
-from llmphases.calls import Ended
 from llmphases.phases import Phase
 from llmphases.testing import recorded_calls
 
@@ -43,19 +41,18 @@ def client(wire_server):
 
 
 def test_a_stream(client, calls, wire_server):
-    for attempt in tries():
-        model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02))
-        stream = client.chat(model=model, messages=MESSAGES, stream=True)
-        assert inspect.isgenerator(stream)
-        assert wire_server.served(model) == []
-        assert "".join(chunk.message.content for chunk in stream) == TEXT
-        call = calls[-1]
-        assert (call.name, call.provider, call.requests) == (f"chat {model}", "ollama", 1)
-        assert (split(call), call.ended) == (STREAMED, Ended.EXHAUSTED)
-        assert (call.usage.input_tokens, call.usage.output_tokens) == (PROMPT_TOKENS, 3)
-        assert call.reported["eval_duration"] == 40_000_000
-        with attempt:
-            assert waits_as_the_server_does(call, wire_server.served(model)[0])
+    model = wire_server.asks(Timing(first_token_s=0.04, gap_s=0.02))
+    reading = Reading()
+    stream = client.chat(model=model, messages=MESSAGES, stream=True)
+    assert inspect.isgenerator(stream)
+    assert wire_server.served(model) == []
+    chunks = reading.all_of(stream, lambda chunk: chunk.message.content)
+    assert "".join(chunk.message.content for chunk in chunks) == TEXT
+    (call,) = calls
+    assert (call.name, call.provider) == (f"chat {model}", "ollama")
+    assert (call.usage.input_tokens, call.usage.output_tokens) == (PROMPT_TOKENS, 3)
+    assert call.reported["eval_duration"] == 40_000_000
+    reading.assert_split(call, *wire_server.served(model))
 
 
 def test_a_whole_answer_is_split_by_what_the_server_says(client, calls, wire_server):
@@ -111,6 +108,14 @@ def test_what_it_raises(client, calls, wire_server):
     with pytest.raises(ollama.ResponseError):
         next(stream)
     assert [call.error_type for call in calls] == ["ResponseError", "ResponseError"]
+
+
+def test_what_the_wait_is_made_of(client, calls, wire_server):
+    model = wire_server.asks(Timing(first_token_s=0.02))
+    with hooked("ollama", http=True):
+        list(client.chat(model=model, messages=MESSAGES, stream=True))
+    assert {"connect", "send", "wait_headers"} <= {detail.name for detail in calls[0].details}
+    assert (calls[0].requests, calls[0].retries) == (1, 0)
 
 
 def test_all_of_it_async(wire_server, calls):

@@ -16,6 +16,7 @@ KNOWS_THE_SDK = {
     "otel/metric_reader.py": "makes what reads the metrics",
     "otel/file_exporter.py": "is an exporter",
     "otel/foreign_spans.py": "is a span processor",
+    "otel/foreign_watcher.py": "is a span processor",
 }
 SDK = ("opentelemetry.sdk", "opentelemetry.exporter", "opentelemetry.proto")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from opentelemetry import trace
 from opentelemetry.context import Context
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -11,12 +10,10 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.sdk.trace.sampling import ALWAYS_OFF, ALWAYS_ON, Sampler
-from opentelemetry.trace import NoOpTracerProvider
 
 from llmphases import llm_call, retrieval
 from llmphases.capture import current
 from llmphases.otel import foreign_watch
-from llmphases.otel.foreign_watch import watch
 from llmphases.wiring import default_wiring
 
 CHAT = {"gen_ai.operation.name": "chat"}
@@ -166,20 +163,7 @@ def test_what_was_true_of_a_name_may_change(lab):
     assert lab.metrics() == 2
 
 
-def test_a_provider_is_watched_once():
-    provider = TracerProvider(shutdown_on_exit=False)
-    before = len(provider._active_span_processor._span_processors)
-    assert watch(provider)
-    assert watch(provider)
-    assert len(provider._active_span_processor._span_processors) == before + 1
-
-
-def test_what_is_no_provider_of_the_sdk_cannot_be_watched():
-    assert not watch(NoOpTracerProvider())
-    assert not watch(trace.ProxyTracerProvider())
-
-
 def test_a_fault_of_ours_does_not_reach_the_program(lab, monkeypatch, caplog):
     monkeypatch.setattr(foreign_watch, "frame_around", None)
     lab.call()
-    assert "a fault in ForeignWatch.on_start" in caplog.text
+    assert "a fault in note_start" in caplog.text

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakKeyDictionary
 
 from opentelemetry import context as otel_context
 
@@ -34,64 +34,31 @@ class ToldElsewhere:
 
 _NOTHING: Final = ToldElsewhere()
 
-_watched: WeakSet[Any] = WeakSet()
 _inside: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
 """Spans of others by our call's span."""
 _last: dict[str, ToldElsewhere] = {}
 """What was told of the last sampled call of a name: spans of the others are not even made."""
 
 
-class ForeignWatch:
-    """A span processor: has each call know of the spans that others draw in it.
-
-    It has the methods of the SDK's `SpanProcessor` and is none by descent: whoever draws spans
-    needs the API only.
-    """
-
-    @never_raises
-    def on_start(self, span: Any, parent_context: Any = None) -> None:
-        """A span begins, maybe inside a call of ours."""
-        if span.instrumentation_scope.name == SCOPE:
-            return
-        frame = frame_around(parent_context)
-        call = frame.call if frame is not None and frame.block is None else None
-        if call is None or call.state is None:
-            return
-        spans = _inside.setdefault(call.state, [])
-        if len(spans) >= _MOST_SPANS:  # most are a database's, a client's
-            spans[:] = [one for one in spans if one.is_recording() or is_inference(one.attributes)]
-        if len(spans) < _MOST_SPANS:
-            spans.append(span)
-
-    def _on_ending(self, span: Any) -> None:
-        """Nothing."""
-
-    def on_end(self, span: Any) -> None:
-        """Nothing."""
-
-    def shutdown(self) -> None:
-        """Nothing."""
-
-    def force_flush(self, timeout_millis: int = 30000) -> bool:
-        """There is nothing to wait for."""
-        return True
+@never_raises
+def note_start(span: Any, parent_context: Any = None) -> None:
+    """A span begins, maybe inside a call of ours."""
+    if span.instrumentation_scope.name == SCOPE:
+        return
+    frame = frame_around(parent_context)
+    call = frame.call if frame is not None and frame.block is None else None
+    if call is None or call.state is None:
+        return
+    spans = _inside.setdefault(call.state, [])
+    if len(spans) >= _MOST_SPANS:  # most are a database's, a client's
+        spans[:] = [one for one in spans if one.is_recording() or is_inference(one.attributes)]
+    if len(spans) < _MOST_SPANS:
+        spans.append(span)
 
 
 def frame_around(parent_context: Any) -> Frame | None:
     """Where a new span begins: some are given a context of their own, made of nothing."""
     return frame_of(parent_context) or frame_of(otel_context.get_current())
-
-
-@never_raises
-def watch(provider: Any) -> bool:
-    """Have a provider tell of its spans; False if it is none of the SDK's (yet)."""
-    add = getattr(provider, "add_span_processor", None)
-    if add is None:
-        return False
-    if provider not in _watched:
-        _watched.add(provider)
-        add(ForeignWatch())
-    return True
 
 
 def told_elsewhere(call: OpenCall) -> ToldElsewhere:

@@ -33,7 +33,7 @@ from llmphases.otel.attributes import (
     with_usage_of_ours,
 )
 from llmphases.otel.carrier import frame_of, is_suppressed, span_in
-from llmphases.otel.foreign_watch import told_elsewhere, watch
+from llmphases.otel.foreign_watch import told_elsewhere
 
 _FAILED = Status(StatusCode.ERROR)
 """Without a description: an exception's message may hold what must not leave the program."""
@@ -53,7 +53,13 @@ class SpanObserver(Observer):
 
     def _watch(self) -> bool:
         """Hear of others' spans; False as long as the program has set no provider."""
-        return bool(watch(self._provider or trace.get_tracer_provider()))
+        provider: Any = self._provider or trace.get_tracer_provider()
+        if not hasattr(provider, "add_span_processor"):
+            return False
+        from llmphases.otel.foreign_watcher import watch  # noqa: PLC0415  # knows the SDK
+
+        watch(provider)
+        return True
 
     def job_started(self, job: OpenJob) -> None:
         if not is_suppressed(job.base):

@@ -1,0 +1,30 @@
+"""The span processor by which calls hear of the spans that others draw in them."""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakSet
+
+from opentelemetry.context import Context
+from opentelemetry.sdk.trace import Span, SpanProcessor
+
+from llmphases.observers import never_raises
+from llmphases.otel.foreign_watch import note_start
+
+_watched: WeakSet[Any] = WeakSet()
+
+
+class ForeignWatcher(SpanProcessor):
+    """Only looks at spans when they begin; exports nothing, and holds nothing up."""
+
+    def on_start(self, span: Span, parent_context: Context | None = None) -> None:
+        """A span begins, maybe inside a call of ours."""
+        note_start(span, parent_context)
+
+
+@never_raises
+def watch(provider: Any) -> None:
+    """Have a provider of the SDK tell of its spans; a second time changes nothing."""
+    if provider not in _watched:
+        _watched.add(provider)
+        provider.add_span_processor(ForeignWatcher())

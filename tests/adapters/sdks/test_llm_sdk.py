@@ -10,6 +10,7 @@ import pytest
 from llm.default_plugins.openai_models import AsyncChat, Chat
 from llm.parts import StreamEvent
 
+from lab.llama import CLOSE
 from llmphases import llm_call
 from llmphases.adapters.registry import instrument, uninstrument
 from llmphases.calls import Ended
@@ -156,3 +157,15 @@ def test_what_its_model_raises(calls):
     with pytest.raises(ValueError, match="theirs"):
         Failing(None).prompt("hi").text()
     assert [call.error_type for call in calls] == ["ValueError"]
+
+
+@pytest.mark.real
+def test_a_real_model(llama_server):
+    about = {"model_id": "mine", "model_name": "mid", "api_base": llama_server.base_url}
+    model = Chat(**about, headers=CLOSE)
+    with recorded_calls() as calls:
+        response = model.prompt("hello world", key="none", max_tokens=16)
+        assert list(response)
+    (call,) = calls
+    assert {"time_to_first_token", "generation"} <= {phase.value for phase in call.exclusive_ns}
+    assert (call.requests, call.usage.output_tokens) == (1, response.output_tokens)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import contextvars
 
 import pytest
 
@@ -91,6 +93,15 @@ def test_a_method_that_asks_by_another_one_is_one_request(client, calls, clock):
     client.ask_inside(after(clock, 2, None), model="m")
     (call,) = calls
     assert (call.requests, seconds(call)) == (1, {"inference": 2})
+
+
+@pytest.mark.parametrize("is_inside", [True, False])
+def test_a_task_that_it_has_left_behind_asks_for_itself(client, calls, is_inside):
+    with llm_call("mine") if is_inside else contextlib.nullcontext():
+        left = client.ask(contextvars.copy_context, model="m")
+        left.run(client.ask, "later", model="n")
+    names = [(call.name, call.requests) for call in calls]
+    assert names == ([("mine", 2)] if is_inside else [("chat m", 1), ("chat n", 1)])
 
 
 def test_a_stream_is_watched_to_its_end(client, calls, clock):

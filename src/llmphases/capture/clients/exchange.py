@@ -129,6 +129,8 @@ def begin_exchange(
     base = wiring.carrier.variable.get()
     frame = wiring.carrier.frame_of(base)
     around = frame.exchange if frame is not None else None
+    if isinstance(around, Exchange) and around.is_over:
+        around = None  # a task that it has left behind asks for itself
     if block_of(frame) is not None or (around is not None and not around.is_one):
         return None
     model, provider = _asked(method, client, args, kwargs)

@@ -29,6 +29,7 @@ _MARKED = re.compile(r"(<!-- generated: (\S+) -->\n).*?(<!-- end -->)", re.DOTAL
 _CALL = "call"
 _PHASE = "phase"
 _JOB = "job"
+_RESOURCE = "resource"
 _CHILD = "call, phase"
 """Where there was one child process, on its call; on `process_startup` or `inference` for each."""
 
@@ -150,6 +151,13 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     conventions.JOB_WORKERS: (_JOB, "how many calls may run at once"),
     conventions.JOB_CHUNKS: (_JOB, "calls in the job"),
     conventions.JOB_WAVES: (_JOB, "calls per worker, rounded up"),
+    conventions.RUN_ID: (
+        _RESOURCE,
+        (
+            "one for a run of a program, the workers of its pools included, where `configure()` "
+            "sets the provider"
+        ),
+    ),
 }
 
 SETTINGS = {

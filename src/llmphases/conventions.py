@@ -81,6 +81,7 @@ JOB_NAME = "llmphases.job.name"
 JOB_WORKERS = "llmphases.job.workers"
 JOB_CHUNKS = "llmphases.job.chunks"
 JOB_WAVES = "llmphases.job.waves"
+RUN_ID = "llmphases.run.id"
 
 USAGE_OF_OURS = {
     name: f"llmphases.usage.{name.removeprefix('gen_ai.usage.')}"

@@ -42,6 +42,26 @@ def test_workers_that_record_into_the_traces_of_one_job_are_one_run():
     assert runs_of(read(*lines)) == [0, 0, 0, 1, 0]
 
 
+def test_processes_that_tell_of_one_run_are_one_whatever_their_traces():
+    told = [("a", "one"), ("b", "one"), ("c", "two"), ("d", "")]
+    lines = [
+        line_of(*box_call(at_s=float(n)).spans(), process=process, run=run)
+        for n, (process, run) in enumerate(told)
+    ]
+    assert runs_of(read(*lines)) == [0, 0, 1, 2]
+
+
+def test_runs_that_record_into_one_trace_are_one():
+    """A program and another one that it has started, inside of a call."""
+    outer, *phases = box_call().spans()
+    inner = WrittenCall("inner", [(Phase.GENERATION, 1.0)], parent=outer)
+    lines = [
+        line_of(*inner.spans(), process="b", run="two"),
+        line_of(outer, *phases, process="a", run="one"),
+    ]
+    assert runs_of(read(*lines)) == [0, 0]
+
+
 def test_without_an_id_of_the_process_no_run_is_known():
     assert runs_of(read(line_of(*box_call().spans()))) == [None]
 

@@ -53,10 +53,13 @@ def raw_span(
     }
 
 
-def line_of(*spans: dict[str, Any], scope: str = "llmphases", process: str = "") -> str:
-    """One line of a file: an ExportTraceServiceRequest; of this process, if it has an id."""
+def line_of(
+    *spans: dict[str, Any], scope: str = "llmphases", process: str = "", run: str = ""
+) -> str:
+    """One line of a file: an ExportTraceServiceRequest; with the ids that are given."""
     scope_spans = [{"scope": {"name": scope}, "spans": list(spans)}]
-    about = [{"key": "service.instance.id", "value": any_value(process)}] if process else []
+    ids = {"service.instance.id": process, names.RUN_ID: run}
+    about = [{"key": key, "value": any_value(told)} for key, told in ids.items() if told]
     resource = {"attributes": about} if about else {}
     return json.dumps({"resourceSpans": [{"resource": resource, "scopeSpans": scope_spans}]}) + "\n"
 

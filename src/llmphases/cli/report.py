@@ -13,7 +13,7 @@ from llmphases.analysis.split import split
 from llmphases.calls import Call
 from llmphases.cli.exits import OK, UNUSABLE, UsageError
 from llmphases.cli.terminal import ReadingProgress, complain, paper_of_stdout, write
-from llmphases.conventions import DEFAULT_FILE, ENV_FILE
+from llmphases.conventions import DEFAULT_FILE, ENV_FILE, RUN_ID
 from llmphases.errors import UnreadableSourceError
 from llmphases.sources.contract import Reading
 from llmphases.sources.otlp_file import OtlpFiles
@@ -118,8 +118,8 @@ def _read(files: Sequence[str]) -> Reading:
 def _of_last_run(reading: Reading, files: Sequence[str]) -> Sequence[Call]:
     if reading.calls and not reading.runs:
         raise UsageError(
-            f"nothing in {', '.join(files)} says which run a call is from: its traces have no "
-            f"service.instance.id; leave --last-run out"
+            f"nothing in {', '.join(files)} says which run a call is from: its traces have neither "
+            f"{RUN_ID} nor service.instance.id; leave --last-run out"
         )
     last = max(reading.runs.values(), default=None)
     return [call for call in reading.calls if reading.run_of(call) == last]

@@ -13,6 +13,7 @@ from opentelemetry import metrics, trace
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 
+from llmphases.conventions import RUN_ID
 from llmphases.errors import ConfigurationError
 from llmphases.observers import never_raises
 from llmphases.otel.complaints import Complaints, Late
@@ -21,6 +22,7 @@ from llmphases.otel.destinations import Asked, Destination, Plan, Signal
 from llmphases.otel.exporters import make_exporter
 from llmphases.otel.leaving import Doors
 from llmphases.otel.outbox import Outbox
+from llmphases.otel.run_id import run_id
 from llmphases.otel.span_queue import OutboxProcessor, make_outbox
 from llmphases.otel.waiting import Deadline, Running, force_flush_of
 
@@ -65,7 +67,8 @@ class Pipeline:
 
     def _build(self, chosen: Plan) -> None:
         name = self._asked.service_name
-        resource = Resource.create({} if name is None else {SERVICE_NAME: name})
+        named = {} if name is None else {SERVICE_NAME: name}
+        resource = Resource.create({RUN_ID: run_id(), **named})
         processors = [self._processor(to) for to in chosen.traces]
         if processors and self._own_tracers is None:
             self._tracers = TracerProvider(resource=resource, shutdown_on_exit=False)

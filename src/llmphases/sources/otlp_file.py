@@ -125,18 +125,18 @@ class _Collected:
         except (TypeError, AttributeError):
             self._skipped.damaged_lines += 1
             return
-        for raw, scope, process in spans:
+        for raw, scope, run in spans:
             try:
-                self._add_span(raw, scope, process)
+                self._add_span(raw, scope, run)
             except _DAMAGED_SPAN:
                 self._skipped.damaged_spans += 1
 
-    def _add_span(self, raw: dict[str, Any], scope: str, process: str) -> None:
+    def _add_span(self, raw: dict[str, Any], scope: str, run: str) -> None:
         if has_attribute_of(raw, OURS):
             record = span_record(raw, scope)
             self._spans[record.key] = record
-            if process:
-                self._runs.add(record.trace_id, process)
+            if run:
+                self._runs.add(record.trace_id, run)
             return
         trace_id, span_id, parent_id = ids_of(raw)
         parent = (trace_id, parent_id) if parent_id is not None else None

@@ -8,6 +8,7 @@ from sys import intern
 from typing import Any
 
 from llmphases.calls import AttributeValue
+from llmphases.conventions import RUN_ID
 from llmphases.sources.contract import SpanRecord
 
 RESOURCE_SPANS = "resourceSpans"
@@ -21,24 +22,29 @@ _LENGTHS_OF_IDS = (16, 32)
 
 
 def raw_spans(request: dict[str, Any]) -> Iterator[tuple[Any, str, str]]:
-    """Each span of a request as it stands there, with the name of its scope and its process.
+    """Each span of a request as it stands there, with the name of its scope and its run.
 
     Raises `TypeError` or `AttributeError` where the request is not built as one.
     """
     for resource in request[RESOURCE_SPANS] or ():
-        process = _process(resource)
+        run = _run(resource)
         for scope in resource.get("scopeSpans") or ():
             name = (scope.get("scope") or {}).get("name", "")
             for span in scope.get("spans") or ():
-                yield span, name, process
+                yield span, name, run
 
 
-def _process(resource: dict[str, Any]) -> str:
-    """The id of the process that recorded it; empty if nobody said."""
+def _run(resource: dict[str, Any]) -> str:
+    """The id of the run that recorded it, else that of its process; empty if nobody said."""
+    found = ""
     for pair in (resource.get("resource") or {}).get("attributes") or ():
-        if pair.get("key") == _PROCESS:
-            return str((pair.get("value") or {}).get("stringValue", ""))
-    return ""
+        key = pair.get("key")
+        if key in (RUN_ID, _PROCESS):
+            value = str((pair.get("value") or {}).get("stringValue", ""))
+            if value and key == RUN_ID:
+                return value
+            found = value or found
+    return found
 
 
 def has_attribute_of(raw: dict[str, Any], prefix: str) -> bool:

@@ -154,6 +154,18 @@ def test_a_flush_delivers_what_is_finished(receiver: OtlpReceiver, tmp_path: Pat
     assert names.CALL_DURATION.name in {point.name for point in receiver.points}
 
 
+@pytest.mark.parametrize("death", ["os.kill(os.getpid(), 9)", "os._exit(9)"])
+def test_a_file_has_what_ended_a_while_before_its_process_was_killed(tmp_path: Path, death: str):
+    """Without a word to us: only what was written in time is there."""
+    for attempt in tries():
+        (tmp_path / names.DEFAULT_FILE).unlink(missing_ok=True)
+        run(f"set_up()\ntraced()\ntime.sleep(2)\n{death}", tmp_path)
+        file = tmp_path / names.DEFAULT_FILE
+        with attempt:
+            assert file.exists()
+            assert [span["name"] for span in _spans_in(file)] == ["call"]
+
+
 def test_open_calls_end_before_the_provider_does(tmp_path: Path):
     run("set_up()\nbegin()", tmp_path)
     assert [_ended(span) for span in _spans_in(tmp_path / names.DEFAULT_FILE)] == ["exit"]

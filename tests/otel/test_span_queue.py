@@ -32,11 +32,19 @@ def test_a_nonsense_variable_is_told_and_has_no_effect(
     assert f"{variable}={text!r} is no whole number above 0" in said.getMessage()
 
 
-def test_variables_count(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture):
+def test_a_file_is_written_soon_for_a_killed_process_loses_what_waits():
+    assert make_outbox(lambda batch: None, is_local=True)._delay_s == 0.5
+    assert make_outbox(lambda batch: None)._delay_s == 5.0
+
+
+@pytest.mark.parametrize("is_local", [True, False])
+def test_variables_count(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_local: bool
+):
     monkeypatch.setenv("OTEL_BSP_MAX_QUEUE_SIZE", "7")
     monkeypatch.setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", " 100 ")
     monkeypatch.setenv("OTEL_BSP_SCHEDULE_DELAY", "250")
-    made = make_outbox(lambda batch: None)
+    made = make_outbox(lambda batch: None, is_local=is_local)
     assert (made.capacity, made._batch_size, made._delay_s) == (7, 7, 0.25)
     assert caplog.records == []
 

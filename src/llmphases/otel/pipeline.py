@@ -84,7 +84,7 @@ class Pipeline:
 
     def _processor(self, to: Destination) -> OutboxProcessor:
         delivery = self._delivery("traces", to)
-        outbox = make_outbox(delivery.export)
+        outbox = make_outbox(delivery.export, is_local=to.kind == "file")
         self._spans.append((outbox, delivery))
         return OutboxProcessor(outbox, self._asked.exit_deadline_s)
 

@@ -20,17 +20,22 @@ that does is sent 10,000 calls with five phases each, as fast as they can be mad
 2,000 spans waiting; the SDK's own 2,048 may lose some, and it says so to nobody."""
 _BATCH_SIZE = 512
 _DELAY_MS = 5000
+_LOCAL_DELAY_MS = 500
+"""To a file soon: that costs one `write`, and a process that is killed loses what still waits."""
 
 
-def make_outbox(deliver: Callable[[list[ReadableSpan]], object]) -> Outbox[ReadableSpan]:
-    """An outbox as the `OTEL_BSP_*` variables want it."""
+def make_outbox(
+    deliver: Callable[[list[ReadableSpan]], object], *, is_local: bool = False
+) -> Outbox[ReadableSpan]:
+    """An outbox as the `OTEL_BSP_*` variables want it; `is_local`: for a file on this machine."""
+    delay_ms = _LOCAL_DELAY_MS if is_local else _DELAY_MS
     capacity = _whole_number("OTEL_BSP_MAX_QUEUE_SIZE", _CAPACITY)
     batch_size = _whole_number("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", _BATCH_SIZE)
     return Outbox(
         deliver,
         capacity=capacity,
         batch_size=min(batch_size, capacity),
-        delay_s=_whole_number("OTEL_BSP_SCHEDULE_DELAY", _DELAY_MS) / 1000,
+        delay_s=_whole_number("OTEL_BSP_SCHEDULE_DELAY", delay_ms) / 1000,
         prepare=suppress_instrumentation,
     )
 

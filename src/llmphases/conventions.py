@@ -228,3 +228,8 @@ ENV_LOG = "LLMPHASES_LOG"
 ENV_FILE = "LLMPHASES_FILE"
 ENV_OLD_NAMES = "LLMPHASES_OLD_GENAI_METRICS"
 DEFAULT_FILE = "llmphases-traces.jsonl"
+
+
+def is_switched_on(value: str | None) -> bool:
+    """Whether a variable of ours says so; what is no such word switches nothing."""
+    return (value or "").strip().lower() in {"1", "true", "yes", "on"}

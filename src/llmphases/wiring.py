@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from llmphases.capture import current
 from llmphases.capture.contract import Wiring
 from llmphases.clock import SystemClock
-from llmphases.conventions import ENV_LOG, ENV_OLD_NAMES
+from llmphases.conventions import ENV_LOG, ENV_OLD_NAMES, is_switched_on
 from llmphases.observers import Carrier, Observer, Observers, PlainCarrier, never_raises
 from llmphases.recorder.collected import settle
 
@@ -162,7 +162,7 @@ def _adopt(options: Mapping[str, Any]) -> None:
 
 
 def _is_on(variable: str) -> bool:
-    return os.environ.get(variable, "").strip().lower() in {"1", "true", "yes", "on"}
+    return is_switched_on(os.environ.get(variable))
 
 
 def _is_sdk_disabled() -> bool:

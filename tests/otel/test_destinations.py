@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from llmphases.capture.current import is_disabled
 from llmphases.conventions import DEFAULT_FILE, ENV_FILE
 from llmphases.errors import ConfigurationError
 from llmphases.otel.destinations import Asked, Plan, plan, without_secrets
@@ -93,8 +94,13 @@ def test_only_true_disables_the_sdk(value: str):
     assert not plan(Asked(), {"OTEL_SDK_DISABLED": value}).is_disabled
 
 
-@pytest.mark.parametrize(("value", "is_off"), [("1", True), ("true", True), ("0", False)])
-def test_our_own_switch_disables_too(value: str, is_off: bool):
+@pytest.mark.parametrize(
+    ("value", "is_off"), [("1", True), ("true", True), (" ON ", True), ("0", False), ("2", False)]
+)
+def test_our_own_switch_disables_too(monkeypatch: pytest.MonkeyPatch, value: str, is_off: bool):
+    """And by the same words as everywhere: half of a program switched off would be the worst."""
+    monkeypatch.setenv("LLMPHASES_DISABLED", value)
+    assert is_disabled() is is_off
     assert plan(Asked(), {"LLMPHASES_DISABLED": value}).is_disabled is is_off
 
 

@@ -114,10 +114,18 @@ def test_a_job_reports_workers_chunks_and_waves(lab: Lab):
     lab.observer.job_started(job)
     job.chunks = 9
     lab.observer.job_ended(ended(job, 9))
+    points = lab.points()  # once: old SDKs tell of a gauge only if it was set since the last time
+    told = {
+        name: [(dict(point.attributes), point.value) for point in points[name]]
+        for name in points
+        if name.startswith("llmphases.job.")
+    }
     of_job = {names.JOB_NAME: "boxes"}
-    assert lab.values(names.JOB_WORKERS_GAUGE) == [(of_job, 4)]
-    assert lab.values(names.JOB_CHUNKS_GAUGE) == [(of_job, 9)]
-    assert lab.values(names.JOB_WAVES_GAUGE) == [(of_job, 3)]
+    assert told == {
+        names.JOB_WORKERS_GAUGE.name: [(of_job, 4)],
+        names.JOB_CHUNKS_GAUGE.name: [(of_job, 9)],
+        names.JOB_WAVES_GAUGE.name: [(of_job, 3)],
+    }
 
 
 def test_a_jobs_queue_wait_is_a_sample_although_no_call_has_it(lab: Lab):

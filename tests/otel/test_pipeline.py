@@ -178,6 +178,25 @@ time.sleep(60)
 """
 
 
+def test_a_program_that_shuts_down_the_providers_itself_hears_nothing_of_it(
+    receiver: OtlpReceiver, tmp_path: Path
+):
+    ended = run(
+        """
+        set_up()
+        traced()
+        from opentelemetry import metrics, trace
+        trace.get_tracer_provider().shutdown()
+        metrics.get_meter_provider().shutdown()
+        traced("late")
+        """,
+        tmp_path,
+        {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url},
+    )
+    assert (ended.status, ended.complaints) == (0, [])
+    assert [span.name for span in receiver.spans] == ["call"]
+
+
 def test_sigterm_flushes_open_calls_and_still_kills(receiver: OtlpReceiver, tmp_path: Path):
     """RC-083"""
     process = start("set_up()\n" + _WAIT, tmp_path, {"OTEL_EXPORTER_OTLP_ENDPOINT": receiver.url})

@@ -12,7 +12,7 @@ from typing import Any
 from llmphases.calls import Ended
 from llmphases.capture.contract import Wiring
 from llmphases.clock import anchored
-from llmphases.conventions import ENV_DISABLED
+from llmphases.conventions import ENV_DISABLED, is_switched_on
 from llmphases.observers import Frame, OpenJob, OpenPhase, OpenSpan, never_raises
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.collected import forget
@@ -94,7 +94,7 @@ def wired() -> Wiring:
 
 def is_disabled() -> bool:
     """Whether LLMPHASES_DISABLED switches everything off."""
-    return os.environ.get(ENV_DISABLED, "").strip().lower() in {"1", "true", "yes", "on"}
+    return is_switched_on(os.environ.get(ENV_DISABLED))
 
 
 def is_off_here() -> bool:

@@ -65,8 +65,11 @@ class OtelCarrier:
         context = Context(self.variable.get() if base is None else base)
         _put(context, _FRAME_KEY, frame)
         owner = frame.owner
-        if owner is not None and owner.state is not None:
-            _put(context, _SPAN_KEY, owner.state)
+        state = owner.state if owner is not None else None
+        # Without a provider, old versions of the API give no span at all, where new ones give the
+        # one around it: made current, it would cut off the trace that the program passes on.
+        if state is not None and state is not INVALID_SPAN:
+            _put(context, _SPAN_KEY, state)
         return context
 
     def move(self, context: Any, frame: Frame) -> Any:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 from urllib.parse import SplitResult, urlsplit
 
-from llmphases.conventions import DEFAULT_FILE, ENV_DISABLED, ENV_FILE
+from llmphases.conventions import DEFAULT_FILE, ENV_DISABLED, ENV_FILE, is_switched_on
 from llmphases.errors import ConfigurationError
 from llmphases.otel import exporter_variables
 
@@ -74,7 +74,8 @@ def plan(asked: Asked, environment: Environment) -> Plan:
     Arguments choose before the environment does, but what the environment switches off stays off.
     Raises `ConfigurationError` for what cannot be.
     """
-    if _is_true(environment.get("OTEL_SDK_DISABLED")) or _is_set(environment.get(ENV_DISABLED)):
+    is_sdk_off = _is_true(environment.get("OTEL_SDK_DISABLED"))
+    if is_sdk_off or is_switched_on(environment.get(ENV_DISABLED)):
         return Plan(is_disabled=True)
     if asked.protocol is not None:
         _known_protocol("protocol", asked.protocol)
@@ -242,7 +243,3 @@ def _exporters(signal: Signal, environment: Environment) -> tuple[str, ...]:
 
 def _is_true(value: str | None) -> bool:
     return (value or "").strip().lower() == "true"  # the SDK takes nothing else for true
-
-
-def _is_set(value: str | None) -> bool:
-    return (value or "").strip().lower() not in {"", "0", "false", "no", "off"}

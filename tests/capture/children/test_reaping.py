@@ -87,6 +87,21 @@ def test_the_program_may_wait_for_it_by_itself(started, wait):
     popen.stdin.close()
 
 
+def test_one_that_is_forgotten_in_another_thread_just_then_is_reaped_all_the_same(
+    started, reaping, monkeypatch
+):
+    popen, told = started("sys.exit(2)")
+    asks = os.WIFCONTINUED
+
+    def forgotten(status):  # between finding out whom to tell and telling
+        reaping.forget(popen.pid, told)
+        return asks(status)
+
+    monkeypatch.setattr(os, "WIFCONTINUED", forgotten)
+    assert popen.wait() == 2
+    popen.stdin.close()
+
+
 def test_a_stop_is_no_end(started):
     popen, told = started("sys.stdin.read()")
     popen.send_signal(signal.SIGSTOP)

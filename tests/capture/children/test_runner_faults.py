@@ -6,6 +6,7 @@ Whoever runs it gets what `subprocess` would give, and the call says what happen
 from __future__ import annotations
 
 import asyncio
+import errno
 import functools
 import os
 import random
@@ -21,7 +22,8 @@ import pytest
 from capture.children.tools_of_ours import is_gone, tool
 from lab.tries import tries
 from llmphases import llm_call, run_command, run_command_async, stream_command, stream_command_async
-from llmphases.capture.children import sampler
+from llmphases.capture.children import run, sampler
+from llmphases.capture.children.exit_watch import ExitWatch
 from llmphases.capture.children.process_table import PsutilTable
 
 pytestmark = pytest.mark.usefixtures("hooked")
@@ -286,3 +288,22 @@ def test_without_anything_that_looks_at_processes_only_the_exit_is_known(
         use = call.process
         assert (use.memory_peak, use.survivors) == (None, None)
         assert use.cpu_ns is not None  # of the system, when it was waited for
+
+
+def test_a_child_that_nobody_can_read_leaves_no_descriptor(monkeypatch):
+    """None was left for the runner's own pipe, after the one that sees the child's exit."""
+    watches = []
+
+    class Kept(ExitWatch):
+        def __init__(self, *args):
+            super().__init__(*args)
+            watches.append(self)
+
+    def no_more(*args, **kwargs):
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    monkeypatch.setattr(run, "ExitWatch", Kept)
+    monkeypatch.setattr(run, "Pump", no_more)
+    with pytest.raises(OSError, match="Too many"):
+        run_command(tool("pass"))
+    assert [watch.fileno() for watch in watches] == [-1]

@@ -52,7 +52,7 @@ class Reaping:
     def forget(self, pid: int, tracked: Tracked) -> None:
         """Tell of it no more."""
         if self._tracked.get(pid) is tracked:
-            del self._tracked[pid]
+            self._tracked.pop(pid, None)  # it may be reaped in another thread just now
 
     def forget_all(self) -> None:
         """The children are those of another process."""
@@ -94,7 +94,7 @@ class Reaping:
         if not found:
             one.seen_running()
         elif not os.WIFSTOPPED(status) and not os.WIFCONTINUED(status):
-            del self._tracked[found]
+            self._tracked.pop(found, None)  # its call may end in another thread just now
             one.reaped(status, rusage, waited=waited)
 
 

@@ -132,6 +132,8 @@ class CommandRun:
             self._child.kill()
             self._child.wait()
             ends.close_ours()
+            if self._watch is not None:
+                self._watch.close()
             raise
 
     def complete(self) -> None:

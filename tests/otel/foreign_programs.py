@@ -86,6 +86,18 @@ def use(peer):
     else:
         raise ValueError(peer)
 
+def names_of_phases():
+    return {one.name for one in kept.get_finished_spans()}
+
+def last_split():
+    # Where generation was drawn in their last span, and how long; nowhere, where all came at once.
+    spans = kept.get_finished_spans()
+    theirs = [one for one in spans if one.instrumentation_scope.name != "llmphases"]
+    for one in spans:
+        if one.name == "generation" and one.parent.span_id == theirs[-1].get_span_context().span_id:
+            return one.start_time, one.end_time - one.start_time
+    return 0, 0
+
 def told(span):
     context, parent = span.get_span_context(), span.parent
     return {

@@ -64,7 +64,12 @@ def test_what_is_no_time_of_day_tells_nothing(odd):
     assert told(span({"langfuse.observation.completion_start_time": odd})) == Told()
 
 
-@pytest.mark.parametrize("late_s", [0.0, -1.0, 4.1])
+def test_a_first_chunk_a_little_after_the_end_is_at_the_end():
+    found = told(span({"gen_ai.response.time_to_first_chunk": 4.1}))
+    assert found == Told(dialect="conventions", output=output(END_NS))
+
+
+@pytest.mark.parametrize("late_s", [0.0, -1.0, 4.3])
 def test_a_first_chunk_outside_of_its_span_is_distrusted(late_s):
     found = told(span({"gen_ai.response.time_to_first_chunk": late_s}))
     assert (found.dialect, found.output) == ("conventions", None)

@@ -100,8 +100,9 @@ def told(span: ForeignSpan) -> Told:
     for dialect in DIALECTS:
         output = dialect.output(span)
         if output is not None:
-            if _fits(span, output):
-                return Told(dialect=dialect.name, output=output)
+            fitting = _fitted(span, output)
+            if fitting is not None:
+                return Told(dialect=dialect.name, output=fitting)
             late_s = (output.first_ns - (span.start_time or 0)) / 1e9
             return Told(dialect=dialect.name, distrusted={_RAW: late_s})
     found = {raw: _seconds(span, key) for key, raw in names.DISTRUSTED_TIMES.items()}
@@ -109,11 +110,17 @@ def told(span: ForeignSpan) -> Told:
     return Told(distrusted=distrusted)
 
 
-def _fits(span: ForeignSpan, output: Output) -> bool:
+def _fitted(span: ForeignSpan, output: Output) -> Output | None:
+    """The times, inside their span; None if they are not. A little over its end is at its end.
+
+    Some count from a moment of their own before the span began.
+    """
     start_ns, end_ns = span.start_time, span.end_time
-    if start_ns is None or end_ns is None:
-        return False
-    return start_ns < output.first_ns <= output.last_ns <= end_ns
+    if start_ns is None or end_ns is None or not start_ns < output.first_ns <= output.last_ns:
+        return None
+    if (output.first_ns - start_ns) * 100 > (end_ns - start_ns) * 105:
+        return None
+    return Output(first_ns=min(output.first_ns, end_ns), last_ns=min(output.last_ns, end_ns))
 
 
 def _seconds(span: ForeignSpan, key: str) -> float | None:
@@ -124,7 +131,7 @@ def _seconds(span: ForeignSpan, key: str) -> float | None:
 
 
 def _until_end(span: ForeignSpan, first_ns: int) -> Output:
-    return Output(first_ns=first_ns, last_ns=span.end_time or 0)
+    return Output(first_ns=first_ns, last_ns=max(first_ns, span.end_time or 0))
 
 
 def _by_conventions(span: ForeignSpan) -> Output | None:

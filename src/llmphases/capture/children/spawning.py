@@ -82,10 +82,15 @@ class Spawn:
 
 @never_raises
 def spawn_here(describe: Callable[[], Program]) -> Spawn | None:
-    """A spawn in this context; None outside a traced call, and inside a block: that owns it."""
+    """A spawn in this context; None outside a traced call, and where something else owns it.
+
+    That is a block, or a method of an SDK: OpenAI's runs `uname`, to tell its server about it.
+    """
     frame = frame_here()
     call = recorder_of(frame)
-    if call is None or block_of(frame) is not None:
+    if frame is None or call is None or block_of(frame) is not None:
+        return None
+    if frame.exchange is not None and not frame.exchange.is_one:
         return None
     program = describe()
     wiring = wired()

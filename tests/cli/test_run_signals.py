@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -91,6 +92,36 @@ def test_single_keys_reach_a_command_that_asks_for_them(us, fd):
         shown.expect("ready")
         shown.type("k")
         assert shown.expect(r"(.*)<k>")[1] == b""
+        assert shown.status() == 0
+        assert shown.mode() == normal
+
+
+PAGER = """
+import tty, termios
+terminal = os.open(os.ttyname(2), os.O_RDONLY)
+before = termios.tcgetattr(terminal)
+tty.setcbreak(terminal); out('ready')
+for _ in range(3): out(b'<' + os.read(terminal, 1) + b'>')
+termios.tcsetattr(terminal, termios.TCSADRAIN, before); os.close(terminal)
+"""
+"""It reads its keys where `less` does."""
+
+
+@pytest.mark.skipif(not Path("/proc/self/fdinfo").exists(), reason="nothing tells who reads")
+@WITH_AND_WITHOUT
+@pytest.mark.parametrize("given", ["", "echo text |"], ids=["alone", "in a pipe"])
+def test_keys_reach_a_pager_and_what_comes_after_it_its_own(us, given):
+    program = "err('after'); print('got', open('/dev/tty').readline())"
+    line = f'{given} "$@"'
+    with screen(["sh", "-c", line, "sh", *us, *tool(PAGER + program)]) as shown:
+        normal = shown.mode()
+        shown.expect("ready")
+        for key in "jkq":
+            shown.type(key)
+            assert shown.expect(f"(.*)<{key}>")[1] == b""
+        shown.expect("after")
+        shown.type("it\n")
+        shown.expect("got it")
         assert shown.status() == 0
         assert shown.mode() == normal
 

@@ -29,7 +29,8 @@ examples:
 
 The command's output passes through as it comes, its exit status is ours,
 Control-C and other signals reach it, and where stdout or stderr is a terminal
-it sees one. The times follow on stderr.
+it sees one. The times follow on stderr. Pagers like less get their keys on
+Linux only, and in one run only: elsewhere say PAGER=cat.
 
 Several runs (--repeat, --parallel): the output of the first passes through;
 that of the others is read, timed and dropped, but the last line of stderr is

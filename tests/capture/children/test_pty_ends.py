@@ -96,6 +96,27 @@ def test_our_terminal_follows_the_mode_of_the_childs_and_back():
         assert termios.tcgetattr(1) == before
 
 
+def test_a_mode_that_somebody_else_gave_our_terminal_is_theirs_until_they_give_it_back():
+    """The next program, which was faster than we were to see that a pager has gone."""
+    with our_terminal():
+        before = termios.tcgetattr(1)
+        made = TerminalEnds(with_stdin=False, stdin=Stdin.OURS)
+        first = termios.tcgetattr(made.theirs[2])
+        tty.setcbreak(made.theirs[2])
+        made.mirror()
+        from_us = termios.tcgetattr(1)
+        tty.setraw(1)
+        raw = termios.tcgetattr(1)
+        termios.tcsetattr(made.theirs[2], termios.TCSANOW, first)
+        made.mirror()
+        assert termios.tcgetattr(1) == raw
+        termios.tcsetattr(1, termios.TCSANOW, from_us)
+        made.close_ours()
+        made.close_theirs()
+        made.release()
+        assert termios.tcgetattr(1) == before
+
+
 def test_sizes_are_no_matter_once_the_child_has_gone(ends):
     with our_terminal() as terminal:
         made = ends()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import termios
+import threading
 from collections.abc import Callable
 from contextlib import suppress
 from enum import Enum
@@ -12,6 +13,8 @@ from typing import Any
 
 from llmphases.capture.children.command import Command
 from llmphases.capture.children.ends import Ends
+from llmphases.capture.children.formats import STDERR
+from llmphases.capture.children.pty_keys import Keys
 
 _ROWS_COLUMNS_PIXELS = 8
 """Bytes of a `struct winsize`."""
@@ -30,7 +33,7 @@ class TerminalEnds(Ends):
 
     What the child writes to it comes out as it is, and ours does to it what it does to everything.
     It controls nobody: keys, Control-C and Control-Z reach the child by our own terminal, which it
-    shares.
+    shares. Keys that it reads at its stderr all the same are brought there.
     """
 
     hands_down = True  # as a shell does: `<(...)`, `3<file` and a job server are meant for it
@@ -38,6 +41,8 @@ class TerminalEnds(Ends):
     def __init__(self, *, with_stdin: bool, stdin: Stdin) -> None:
         self._sizes: dict[int, bytes] = {}
         self._modes: dict[int, _Modes] = {}
+        self._lock = threading.Lock()
+        self._keys: Keys | None = None
         self._has_keys = not with_stdin and stdin is Stdin.OURS
         super().__init__(with_stdin=with_stdin)
         if self._has_keys:
@@ -57,7 +62,10 @@ class TerminalEnds(Ends):
         with suppress(OSError):
             fcntl.ioctl(theirs, termios.TIOCSWINSZ, self._sizes[stream])
         if self._has_keys:
-            self._modes[stream] = _Modes(os.dup(ours), before, termios.tcgetattr(theirs))
+            modes = _Modes(os.dup(ours), before, termios.tcgetattr(theirs))
+            self._modes[stream] = modes
+            if stream == STDERR:
+                self._keys = Keys(stream, modes.fd, os.ttyname(theirs), self._follow_modes)
         return ours, theirs
 
     def resize(self) -> bool:
@@ -79,20 +87,25 @@ class TerminalEnds(Ends):
         Most programs do that with stdin, which is ours; but some (pagers, curses) with stdout or
         stderr, and then wait for single keys.
         """
-        for stream, modes in self._modes.items():
-            with suppress(OSError, termios.error):
-                now = termios.tcgetattr(modes.fd)
-                if now != modes.now:
-                    modes.now = now
-                    wanted = modes.before if now == modes.first else now
-                    termios.tcsetattr(stream, termios.TCSANOW, wanted)
+        self._follow_modes()
+        if self._keys is not None:
+            self._keys.follow()
+
+    def _follow_modes(self) -> None:
+        with self._lock:
+            for stream, modes in self._modes.items():
+                with suppress(OSError, termios.error):
+                    modes.follow(stream)
 
     def release(self) -> None:
         """The child is gone: its last mode is that of our terminal, and counts no more."""
-        self.mirror()
-        for modes in self._modes.values():
-            os.close(modes.fd)
-        self._modes.clear()
+        if self._keys is not None:
+            self._keys.stop()
+        self._follow_modes()
+        with self._lock:
+            for modes in self._modes.values():
+                os.close(modes.fd)
+            self._modes.clear()
 
 
 class _Modes:
@@ -101,11 +114,30 @@ class _Modes:
     def __init__(self, fd: int, before: list[Any], first: list[Any]) -> None:
         self.fd = fd
         """A descriptor of the child's terminal that stays open until its last mode is known."""
-        self.before = before
+        self._before = before
         """Of ours, when the child began."""
-        self.first = first
+        self._first = first
         """Of the child's, then."""
-        self.now = first
+        self._now = first
+        self._given: list[Any] | None = None
+        """What ours got from us, until that is taken back."""
+
+    def follow(self, stream: int) -> None:
+        """Give our terminal the mode of the child's, if that has changed.
+
+        When it is as it was at first, so becomes ours, but not while it has a mode that somebody
+        else gave it: whoever came after a pager, and has gone on already.
+        """
+        now = termios.tcgetattr(self.fd)
+        if now != self._now:
+            self._now = now
+            if now != self._first:
+                termios.tcsetattr(stream, termios.TCSANOW, now)
+                self._given = termios.tcgetattr(stream)
+        is_owed = now == self._first and self._given is not None
+        if is_owed and termios.tcgetattr(stream) == self._given:
+            termios.tcsetattr(stream, termios.TCSANOW, self._before)
+            self._given = None
 
 
 def _without_output_processing(mode: list[Any]) -> list[Any]:

@@ -56,10 +56,17 @@ def test_what_processes_used():
 
 
 def test_how_much_slower_company_makes():
-    assert slower(spread([2, 2]), spread([3, 3, 3])) == pytest.approx(1.5)
-    assert slower(spread([0]), spread([3])) is None
-    assert slower(None, spread([3])) is None
-    assert slower(spread([3]), None) is None
+    second = 1e9
+    assert slower(spread([2 * second] * 2), spread([3 * second] * 3)) == pytest.approx(1.5)
+    assert slower(spread([0]), spread([3 * second])) is None
+    assert slower(None, spread([3 * second])) is None
+    assert slower(spread([3 * second]), None) is None
+
+
+def test_what_is_too_short_to_say_is_not_held_against_each_other():
+    assert slower(spread([126_000]), spread([640_000])) is None
+    assert slower(spread([126_000]), spread([640_000_000])) == pytest.approx(5079, abs=1)
+    assert slower(spread([640_000_000]), spread([126_000])) is not None
 
 
 def test_failures_are_not_held_against_runs_that_went_well():

@@ -127,6 +127,8 @@ def test_what_cannot_be_run_is_said_as_shells_say_it(tmp_path):
         (["--format", "jsn", "--", "true"], "Known: claude-json"),
         (["--jsn", "--", "true"], "--jsn"),
         (["--save", "no/such/folder", "--", "true"], "its directory does not exist"),
+        (["--save", ".", "--", "true"], "a directory. Name another file with --save FILE"),
+        (["--save", "", "--", "true"], "it has no name"),
     ],
 )
 def test_wrong_usage_is_exit_2_and_says_what_to_do(words, message, tmp_path):

@@ -56,6 +56,26 @@ def test_company_in_which_all_failed_is_compared_with_nothing():
     assert said.endswith("what was printed says why.")
 
 
+def test_company_in_which_some_failed_has_no_sum():
+    together = [run(1.2), run(1.2), run(1.2), run(0.1, error_type="1")]
+    said = command_meaning(measured(run(), together=together))
+    assert said == (
+        "Alone each pays 3.00 s of fixed cost for 2.00 s of generation. With 4 at a time each "
+        "takes 1.20 times as long, of those that went well (1 of 4 failed). So many at once need "
+        "600 MiB of memory."
+    )
+
+
+def test_a_reader_who_left_is_no_failure_of_the_command():
+    said = command_meaning(measured(burst(error_type="SIGPIPE"), exit_code=141))
+    assert said == (
+        "It was ended because the reader of its output had left (SIGPIPE): the times are those "
+        "until then."
+    )
+    said = command_meaning(measured(burst(error_type="SIGPIPE"), burst(error_type="1")))
+    assert said.startswith("Every run failed (")
+
+
 def test_no_run_at_all():
     assert command_meaning(measured()) == "Nothing was recorded."
     assert command_meaning(measured(together=[run()])) == "Nothing was recorded."

@@ -9,6 +9,10 @@ from llmphases.analysis.statistics import quantile
 from llmphases.calls import Call
 from llmphases.phases import Cost, Phase
 
+_TOO_SHORT_NS = 5_000_000
+"""Times below this are not held against each other: on a busy machine a process waits that long to
+be woken, so that their ratio tells of the scheduler, and not of company."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
@@ -109,7 +113,12 @@ def spread(numbers: Iterable[float | None]) -> Spread | None:
 
 
 def slower(alone: Spread | None, together: Spread | None) -> float | None:
-    """How many times as long something takes in company; None where one is unknown or nothing."""
+    """How many times as long something takes in company.
+
+    None where one is unknown or nothing, or where both are too short to say.
+    """
     if alone is None or together is None or not alone.median:
+        return None
+    if max(alone.median, together.median) < _TOO_SHORT_NS:
         return None
     return together.median / alone.median

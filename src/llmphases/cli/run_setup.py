@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import select
+from pathlib import Path
 
 from llmphases.capture import current
+from llmphases.cli.exits import UsageError
 from llmphases.cli.terminal import complain
 from llmphases.conventions import ENV_FILE
 from llmphases.observers import Observer
@@ -25,8 +27,10 @@ def set_up(save: str | None) -> None:
     """Send traces where `save` or the environment says; nowhere if neither says anything.
 
     A file that nobody asked for is no surprise in a program that calls `configure()`; after a
-    command it would be. Raises `ConfigurationError`.
+    command it would be. Raises `ConfigurationError`, and `UsageError` for what cannot be saved to.
     """
+    if save is not None:
+        _check(save)
     wants_traces = save is not None or any(map(os.environ.get, _TRACES))
     if wants_traces or any(map(os.environ.get, _METRICS)):
         from llmphases import configure  # noqa: PLC0415  # loads the SDK
@@ -42,6 +46,16 @@ def set_up(save: str | None) -> None:
     carrier = current.wired().carrier
     headers = {n.lower(): os.environ[n] for n in _WHERE_WE_ARE if os.environ.get(n)}
     carrier.variable.set(carrier.extract(headers))
+
+
+def _check(save: str) -> None:
+    from llmphases.otel.destinations import problem_with  # noqa: PLC0415  # as above
+
+    problem = problem_with(Path(save)) if save else "it has no name"
+    if problem is not None:
+        raise UsageError(
+            f"traces cannot go to {save!r}: {problem}. Name another file with --save FILE"
+        )
 
 
 def keep_standard_descriptors() -> None:

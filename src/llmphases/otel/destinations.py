@@ -216,19 +216,27 @@ def _headers(asked: Asked) -> tuple[tuple[str, str], ...]:
 # --- files and variables ------------------------------------------------------------------------
 def _file(asked: Asked, environment: Environment) -> str:
     path = Path(asked.file or environment.get(ENV_FILE) or DEFAULT_FILE)
-    problem = None
-    if path.is_dir():
-        problem = "it is a directory"
-    elif not path.parent.is_dir():
-        problem = "its directory does not exist"
-    elif not os.access(path if path.exists() else path.parent, os.W_OK):
-        problem = "it may not be written"
+    problem = problem_with(path)
     if problem is not None:
         raise ConfigurationError(
             f"traces cannot go to {str(path)!r}: {problem}. Name another file with file=... or "
             f"{ENV_FILE}, or give an endpoint"
         )
     return str(path)
+
+
+def problem_with(path: Path) -> str | None:
+    """Why no traces can be added to a file; None if nothing speaks against it."""
+    try:
+        if path.is_dir():
+            return "it is a directory"
+        if not path.parent.is_dir():
+            return "its directory does not exist"
+        if not os.access(path if path.exists() else path.parent, os.W_OK):
+            return "it may not be written"
+    except OSError as error:  # a name that is too long, a directory that may not be searched
+        return error.strerror or str(error)
+    return None
 
 
 def _env_endpoint(signal: Signal, environment: Environment) -> str | None:

@@ -10,6 +10,7 @@ from llmphases.reports.wording import count, duration, printable, size, times
 
 _NO_GAIN = 0.9
 """Of so many at a time: who takes as many times as long gains nothing by company."""
+_READER_LEFT = "SIGPIPE"
 _STREAMING = {
     "claude": "--output-format stream-json --verbose --include-partial-messages",
     "codex": "exec --json",
@@ -38,12 +39,23 @@ def _of_runs(measured: Measured) -> str:
         return "Nothing was recorded."
     (group,) = groups
     if group.failed is not None and group.answered is None:
+        if set(group.error_types) == {_READER_LEFT}:
+            return _ended_by_its_reader(measured)
         types = ", ".join(map(_reason, group.error_types))
         who = "It" if runs.runs == 1 else "Every run"
         return f"{who} failed ({types}) before a token was seen: what was printed says why."
     if group.failed is None and group.share is None:
         return _cannot_tell(measured)
     return meaning(group)
+
+
+def _ended_by_its_reader(measured: Measured) -> str:
+    """No failure of its own, and nothing to compare with a run to the end."""
+    who = "It was" if measured.alone.runs == 1 else "Every run was"
+    return (
+        f"{who} ended because the reader of its output had left (SIGPIPE): the times are those "
+        "until then."
+    )
 
 
 def _cannot_tell(measured: Measured) -> str:
@@ -80,12 +92,15 @@ def _of_company(measured: Measured) -> str:
     factor = slower(alone.duration, together.duration)
     if factor is None or together.duration is None or alone.duration is None:
         return ""
-    one_by_one = alone.duration.median * together.runs
-    text = (
-        f"With {together.workers} at a time each takes {times(factor)} times as long: "
-        f"{count(together.runs, 'run')} took {duration(together.took_ns)}, one after another they "
-        f"would take {duration(one_by_one)}"
-    )
+    text = f"With {together.workers} at a time each takes {times(factor)} times as long"
+    if together.failed:  # how long all took has in it what failed early, or late
+        text += f", of those that went well ({together.failed} of {together.runs} failed)"
+    else:
+        one_by_one = duration(alone.duration.median * together.runs)
+        text += (
+            f": {count(together.runs, 'run')} took {duration(together.took_ns)}, one after another "
+            f"they would take {one_by_one}"
+        )
     if factor >= together.workers * _NO_GAIN:
         text += ", so that more at once gain nothing"
     if together.memory_peak is not None:

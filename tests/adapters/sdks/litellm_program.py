@@ -1,6 +1,7 @@
-"""A program with LiteLLM: `litellm_program.py URL early|late`, which says what was recorded of it.
+"""A program with LiteLLM: `litellm_program.py early|late URL [MODEL_SERVER]`.
 
-In a process of its own, for LiteLLM takes seconds to import, and leaves threads behind.
+It says what was recorded of it. In a process of its own, for LiteLLM takes seconds to import, and
+leaves threads behind.
 """
 
 from __future__ import annotations
@@ -16,8 +17,16 @@ from llmphases.testing import recorded_calls
 
 ASKS = {"model": "openai/small", "messages": [{"role": "user", "content": "hi"}], "api_key": "none"}
 
+REAL: dict[str, Any] = {
+    "max_tokens": 16,
+    "stream_options": {"include_usage": True},
+    "extra_headers": {"Connection": "close"},
+    "extra_body": {"cache_prompt": False, "ignore_eos": True},
+}
+"""For llama.cpp's server, as in `lab.llama`."""
 
-def main(url: str, order: str) -> None:
+
+def main(order: str, url: str, real: str | None = None) -> None:
     """Ask in every way."""
     if order == "early":
         llmphases.instrument("litellm", "openai")
@@ -68,6 +77,8 @@ def main(url: str, order: str) -> None:
     one("awaited", lambda: asyncio.run(asynchronously()))
     one("inside", inside)
     one("failed", lambda: ask(**asks, extra_body={"lab": {"fail_times": 1_000_000}}))
+    if real is not None:
+        one("real", lambda: list(litellm.completion(**ASKS | REAL, api_base=real, stream=True)))
     llmphases.uninstrument("litellm", "openai")
     one("off", lambda: ask(**asks))
     found["as it was"] = type(litellm.completion).__name__ == "function"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lab.llama import missing
 from llmphases.adapters.sdks.litellm_sdk import LITELLM
 
 pytestmark = [
@@ -18,6 +19,8 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(importlib.util.find_spec("litellm") is None, reason="no litellm"),
 ]
+OFFLINE = os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"}
+"""Else it fetches a list of prices when it is imported."""
 PROGRAM = Path(__file__).with_name("litellm_program.py")
 WHOLE = {
     "name": "chat openai/small", "requests": 1, "phases": ["inference"], "output_tokens": 3,
@@ -28,11 +31,16 @@ WHOLE = {
 @pytest.fixture(scope="module", params=["early", "late"])
 def found(request, sse_server):
     """Hooked into before LiteLLM is imported, or when a program has its functions already."""
+    urls = [sse_server.base_url]
+    if request.param == "late" and missing() is None:
+        urls.append(request.getfixturevalue("llama_server").base_url)
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), sse_server.base_url, request.param],
-        env=os.environ | {"LITELLM_LOCAL_MODEL_COST_MAP": "True"},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [sys.executable, str(PROGRAM), request.param, *urls],
+        env=OFFLINE,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
 
@@ -58,6 +66,14 @@ def test_what_it_raises(found):
 
 def test_taken_off_it_is_as_it_was(found):
     assert (found["off"]["name"] if found["off"] else None, found["as it was"]) == (None, True)
+
+
+def test_a_real_model(found):
+    if "real" not in found:
+        pytest.skip("asked once, where there is one")
+    call = found["real"]
+    assert {"time_to_first_token", "generation"} <= set(call["phases"])
+    assert (call["requests"], call["output_tokens"]) == (1, 16)
 
 
 def test_the_model_is_never_what_is_said_to_it():

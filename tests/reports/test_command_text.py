@@ -76,15 +76,28 @@ def test_several_runs_alone():
     assert "at once" not in text
 
 
-@pytest.mark.parametrize("width", [20, 40, 80, 200])
+@pytest.mark.parametrize("width", [20, 40, 60, 80, 200])
 @pytest.mark.parametrize("colour", [False, True])
 def test_any_paper(width, colour):
-    """Nothing is wider than 80 characters that need not be."""
-    for found in (measured(run()), measured(burst()), measured(run(), together=[run(1.5)] * 16)):
+    """No line is wider than it, but for papers on which nobody could read."""
+    several = [measured(run(), run(1.1)), measured(run(), together=[run(1.5)] * 16, workers=16)]
+    for found in (measured(run()), measured(burst(executable="x")), *several):
         text = command_text(found, Paper(width=width, colour=colour))
         assert ("\x1b[" in text) is colour
-        if width == 80 and not colour:
-            assert max(map(len, text.splitlines())) <= 80
+        if not colour:
+            assert max(map(len, text.splitlines())) <= max(width, 40)
+
+
+def test_on_narrow_paper_there_are_medians_alone():
+    found = measured(run(), run(1.1), together=[run(1.5)] * 4)
+    assert command_text(found, Paper(width=40)).splitlines()[:6] == [
+        "claude",
+        "  2 runs one at a time, 4 with 4 at a",
+        "  time, none failed",
+        "",
+        "                      alone  4 at once",
+        "  start-up           1.26 s     1.80 s",
+    ]
 
 
 def test_no_run_at_all():

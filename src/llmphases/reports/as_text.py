@@ -23,7 +23,7 @@ def as_text(split: Split, paper: Paper | None = None) -> str:
     The words are the same with and without colours, and with and without `rich`.
     """
     paper = paper or Paper()
-    lines: list[Line] = [*_origin(split)]
+    lines: list[Line] = [*_origin(split, paper)]
     for group in split.groups:
         lines += [*_block(group, paper), [], *_sentence(group, paper), []]
     if len(split.groups) > 1:
@@ -31,13 +31,13 @@ def as_text(split: Split, paper: Paper | None = None) -> str:
     return written(lines[:-1], colour=paper.colour)
 
 
-def _origin(split: Split) -> Iterator[Line]:
+def _origin(split: Split, paper: Paper) -> Iterator[Line]:
     """Whether what follows mixes what may differ: a file is appended to."""
     if split.runs is not None and split.runs > 1:
         text = (
             f"{count(split.calls, 'call')} from {split.runs:,} runs (--last-run: the newest only)"
         )
-        yield from ([(text, Look.PLAIN)], [])
+        yield from (*paragraph(text, max(paper.width, _NARROWEST), 0), [])
 
 
 def _block(group: Group, paper: Paper) -> list[Line]:

@@ -18,6 +18,9 @@ _TIME = 10
 _SHARE = 9
 _SHORT_LABEL, _SHORT_TIME, _RANGE, _FACTOR = 14, 11, 17, 8
 """Of several runs: so that two columns of them fit into 80 characters."""
+_ONE_COLUMN = _INDENT + _SHORT_LABEL + _SHORT_TIME + _RANGE
+_TWO_COLUMNS = _ONE_COLUMN + _SHORT_TIME + _RANGE + _FACTOR
+"""Narrower papers show no ranges, and no factors; the JSON has them."""
 _LONGEST_BAR = 30
 _NARROWEST = 40
 _WIDEST = 100
@@ -26,14 +29,34 @@ _WIDEST = 100
 def command_text(measured: Measured, paper: Paper) -> str:
     """A table and its meaning, without a newline at its end."""
     alone, together = measured.alone, measured.together
-    lines: list[Line] = [_title(measured), []]
-    if alone.runs > 1 or together is not None:
-        lines += [*_many(measured), []]
-    elif alone.duration is not None:
-        lines += [*_one(alone, alone.duration, paper), [], *_facts(alone), []]
     width = min(max(paper.width, _NARROWEST), _WIDEST)
+    lines: list[Line] = [*_fitted_title(measured, width), []]
+    if alone.runs > 1 or together is not None:
+        lines += [*_many(measured, width), []]
+    elif alone.duration is not None:
+        lines += [*_one(alone, alone.duration, paper), []]
+        lines += [*(_fitted(fact, width) for fact in _facts(alone)), []]
     lines += [*paragraph(command_meaning(measured), width, _INDENT)]
     return written(lines, colour=paper.colour)
+
+
+def _fitted_title(measured: Measured, width: int) -> list[Line]:
+    """On narrow papers what is said of the command stands below its name."""
+    line = _title(measured)
+    if _width_of(line) <= width:
+        return [line]
+    name, *said = line
+    text = "".join(words for words, _ in said).strip()
+    return [[name], *paragraph(text, width, _INDENT, said[-1][1])]
+
+
+def _fitted(fact: Line, width: int) -> Line:
+    """Without its remark where there is no room for it."""
+    return fact if _width_of(fact) <= width else fact[:-1]
+
+
+def _width_of(line: Line) -> int:
+    return sum(len(words) for words, _ in line)
 
 
 def _title(measured: Measured) -> Line:
@@ -114,19 +137,21 @@ def _fact(label: str, value: str, remark: str = "") -> Line:
 
 
 # --- several runs ---------------------------------------------------------------------------
-def _many(measured: Measured) -> Iterator[Line]:
+def _many(measured: Measured, width: int) -> Iterator[Line]:
     alone, together = measured.alone, measured.together
     columns = (alone,) if together is None else (alone, together)
-    yield _headings(alone, together)
+    ranges = width >= (_ONE_COLUMN if together is None else _TWO_COLUMNS)
+    factors = ranges and measured.is_comparable
+    yield _headings(alone, together, ranges=ranges)
     for cells in rows(*columns):
         look = LOOK_OF[cells[0].cost]
         spreads = [cell.spread for cell in cells]
-        yield _row(cells[0].label, look, spreads, duration, factors=measured.is_comparable)
+        yield _row(cells[0].label, look, spreads, duration, ranges=ranges, factors=factors)
     yield []
     for label, of, wording in _SUMS:
         spreads = [of(column) for column in columns]
         if any(spreads):
-            yield _row(label, Look.PLAIN, spreads, wording, factors=measured.is_comparable)
+            yield _row(label, Look.PLAIN, spreads, wording, ranges=ranges, factors=factors)
 
 
 _Of = Callable[[Repeats], Spread | None]
@@ -140,10 +165,11 @@ _SUMS: tuple[tuple[str, _Of, Callable[[float], str]], ...] = (
 )
 
 
-def _headings(alone: Repeats, together: Repeats | None) -> Line:
+def _headings(alone: Repeats, together: Repeats | None, *, ranges: bool) -> Line:
     text = " " * (_INDENT + _SHORT_LABEL)
     heads = ["alone"] if together is None else ["alone", f"{together.workers} at once"]
-    text += "".join(f"{head:>{_SHORT_TIME}}{'least - most':>{_RANGE}}" for head in heads)
+    between = f"{'least - most':>{_RANGE}}" if ranges else ""
+    text += "".join(f"{head:>{_SHORT_TIME}}{between}" for head in heads)
     return [(text, Look.FAINT)]
 
 
@@ -153,17 +179,16 @@ def _row(
     spreads: list[Spread | None],
     wording: Callable[[float], str],
     *,
+    ranges: bool,
     factors: bool,
 ) -> Line:
     line: Line = [(" " * _INDENT, Look.PLAIN), (f"{label:<{_SHORT_LABEL}}", look)]
     for one in spreads:
-        if one is None:
-            line.append((f"{'-':>{_SHORT_TIME}}{'':>{_RANGE}}", Look.FAINT))
-        else:
-            line.append((f"{wording(one.median):>{_SHORT_TIME}}", Look.PLAIN))
-            line.append(
-                (f"{_between(wording(one.least), wording(one.most)):>{_RANGE}}", Look.FAINT)
-            )
+        time, look_of_time = ("-", Look.FAINT) if one is None else (wording(one.median), Look.PLAIN)
+        line.append((f"{time:>{_SHORT_TIME}}", look_of_time))
+        if ranges:
+            text = "" if one is None else _between(wording(one.least), wording(one.most))
+            line.append((f"{text:>{_RANGE}}", Look.FAINT))
     if wording is duration and factors:
         factor = slower(*spreads)
         told = "" if factor is None else f"{times(factor)} x"

@@ -19,6 +19,8 @@ _TIMES = 12
 _SHARES = 8
 _COUNTS = 8
 _GAP = 2
+_ROOM_FOR_GAPS = 45
+"""On narrower papers the columns are as narrow as what stands in them: 40 characters in all."""
 _LONGEST_BAR = 30
 _SHORTEST_BAR = 5
 _ROOM_FOR_PERCENTILES = 108
@@ -42,6 +44,12 @@ class _Columns:
     totals: bool
     percentiles: bool
     bar: int
+    gap: int = _GAP
+    labels: int = LABELS
+    times: int = _TIMES
+
+
+_NARROW = _Columns(calls=False, totals=False, percentiles=False, bar=0, gap=1, labels=21, times=10)
 
 
 def table(group: Group, paper: Paper) -> list[Line]:
@@ -71,6 +79,8 @@ def _in_order(group: Group) -> Iterator[tuple[Phase, Statistics]]:
 
 
 def _columns(rows: list[_Row], group: Group, paper: Paper) -> _Columns:
+    if paper.width < _ROOM_FOR_GAPS:
+        return _NARROW
     totals = paper.width >= _ROOM_FOR_TOTALS
     calls = totals and any(row.times.count < group.calls for row in rows)
     percentiles = paper.width >= _ROOM_FOR_PERCENTILES
@@ -85,10 +95,10 @@ def _headings(columns: _Columns) -> Iterator[Line]:
     if columns.percentiles and columns.calls:
         before = _GAP + LABELS + _COUNTS + 2 * _TIMES
         yield [(f"{'':{before}}{'where it occurred':>{2 * _TIMES}}", Look.FAINT)]
-    cells = [" " * (_GAP + LABELS)]
+    cells = [" " * (columns.gap + columns.labels)]
     if columns.calls:
         cells.append(f"{'calls':>{_COUNTS}}")
-    cells += [f"{'total':>{_TIMES}}"] * columns.totals + [f"{'per call':>{_TIMES}}"]
+    cells += [f"{'total':>{_TIMES}}"] * columns.totals + [f"{'per call':>{columns.times}}"]
     if columns.percentiles:
         cells += [f"{'p50':>{_TIMES}}", f"{'p95':>{_TIMES}}"]
     cells.append(f"{'share':>{_SHARES}}")
@@ -103,10 +113,10 @@ def _line(row: _Row, group: Group, columns: _Columns, paper: Paper) -> Line:
     colour = LOOK_OF[row.cost] if times.total_ns else Look.FAINT
     quiet = Look.FAINT if row.is_part or not times.total_ns else Look.PLAIN
     return [
-        (" " * _GAP, Look.PLAIN),
-        (f"{row.label:<{LABELS}}", quiet if row.is_part else colour),
+        (" " * columns.gap, Look.PLAIN),
+        (f"{row.label:<{columns.labels}}", quiet if row.is_part else colour),
         (cells, quiet),
-        (" " * _GAP, Look.PLAIN),
+        (" " * _GAP if columns.bar else "", Look.PLAIN),
         (bar(share, columns.bar, unicode=paper.unicode), colour),
     ]
 
@@ -118,7 +128,7 @@ def _cells(row: _Row, group: Group, columns: _Columns, share: float) -> str:
     shown = [times.total_ns] * columns.totals + [times.total_ns / group.calls]
     if columns.percentiles:
         shown += [times.p50_ns, times.p95_ns]
-    cells = [f"{duration(ns) if times.total_ns else '-':>{_TIMES}}" for ns in shown]
+    cells = [f"{duration(ns) if times.total_ns else '-':>{columns.times}}" for ns in shown]
     if columns.calls:
         cells.insert(0, f"{f'{times.count:,}' if row.is_part else '':>{_COUNTS}}")
     cells.append(f"{percent(share) if times.total_ns else '-':>{_SHARES}}")

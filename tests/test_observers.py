@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+import signal
 import threading
+from functools import partial
 
 import pytest
 
@@ -152,6 +154,48 @@ def test_never_raises_lets_through_what_is_no_fault(error):
 
     with pytest.raises(error):
         stop()
+
+
+class TheirTimeout(Exception):
+    """What a program raises in a handler to break off whatever runs."""
+
+
+def _raise(number, frame):
+    raise TheirTimeout
+
+
+class Handlers:
+    def method(self, number, frame):
+        _raise(number, frame)
+
+    __call__ = method
+
+
+@pytest.fixture(
+    params=[_raise, Handlers().method, Handlers(), partial(_raise)],
+    ids=["function", "method", "object", "partial"],
+)
+def alarmed(request):
+    """Raises as if a signal had come just there."""
+    before = signal.signal(signal.SIGUSR1, request.param)
+    yield lambda *about: signal.raise_signal(signal.SIGUSR1)
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_what_a_signal_handler_of_the_program_raises_is_no_fault_of_ours(alarmed, caplog):
+    observers = Observers([type("Quick", (Observer,), {"call_started": alarmed})()])
+    rule = guard(lambda text: alarmed() if text == "now" else text, "nothing", "is_token")
+    for interrupted in (
+        never_raises(alarmed),
+        never_raises(never_raises(alarmed)),
+        lambda: observers.call_started(object()),
+        lambda: rule("now"),
+    ):
+        with pytest.raises(TheirTimeout):
+            interrupted()
+    assert len(list(observers)) == 1, "an observer is off that has done nothing"
+    assert rule("a") == "a"
+    assert caplog.records == []
 
 
 def test_a_function_of_the_user_that_fails_is_not_asked_again(caplog):

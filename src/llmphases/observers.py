@@ -10,10 +10,13 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
+import sys
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
+from types import CodeType
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from llmphases.calls import AttributeValue, Call
@@ -339,6 +342,7 @@ class Observers(Observer):
         return iter(self._observers)
 
     def _drop(self, observer: Observer) -> None:
+        _let_through_what_a_signal_raised()
         if self.remove(observer):
             _complain("llmphases: %s failed and is switched off", type(observer).__name__)
 
@@ -408,9 +412,30 @@ _said: dict[str, object] = {}
 
 def complain_once(what: str) -> None:
     """Log the exception being handled, the first time for each `what`."""
+    _let_through_what_a_signal_raised()
     mine = object()
     if _said.setdefault(what, mine) is mine:
         _complain("llmphases: %s; the program goes on, this is logged once", what)
+
+
+def _let_through_what_a_signal_raised() -> None:
+    """A handler of the program's that raises, as time-outs do, means the program and not us."""
+    error = sys.exception()
+    if error is None or threading.current_thread() is not threading.main_thread():
+        return
+    import signal  # noqa: PLC0415  # loaded when first needed
+
+    handlers = {_code_of(signal.getsignal(number)) for number in signal.valid_signals()} - {None}
+    frames = traceback.walk_tb(error.__traceback__)
+    if any(frame.f_code in handlers for frame, _ in frames):
+        raise error
+
+
+def _code_of(handler: Any) -> CodeType | None:
+    handler = getattr(handler, "func", handler)  # a partial one
+    handler = getattr(handler, "__func__", handler)  # a method
+    code = getattr(handler, "__code__", None) or getattr(type(handler).__call__, "__code__", None)
+    return code if isinstance(code, CodeType) else None
 
 
 def _complain(message: str, *about: object) -> None:
@@ -444,8 +469,8 @@ def guard(function: Callable[P, R], default: R, what: str) -> Callable[P, R]:
         try:
             return function(*args, **kwargs)
         except Exception:
-            broken = True
             complain_once(f"{what} failed and is not asked again")
+            broken = True
             return default
 
     return guarded

@@ -128,6 +128,19 @@ def test_where_no_thread_can_start_the_rest_is_known(child, monkeypatch):
     assert watched.reaped(child.end()).cpu_ns > 0
 
 
+def test_an_interrupt_just_before_the_thread_starts_is_no_end_of_looking(child, monkeypatch):
+    def interrupted(thread):
+        raise KeyboardInterrupt
+
+    looking = Looking()
+    some = Sampler(looking)
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(threading.Thread, "start", interrupted)
+        some.watch(child.pid)
+    some.watch(child.pid)
+    looking.wait()
+
+
 def test_a_fault_of_a_round_ends_neither_thread_nor_program(child, caplog):
     class Broken(Looking):
         def __call__(self):

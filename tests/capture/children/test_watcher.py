@@ -102,6 +102,21 @@ def test_the_thread_goes_with_the_last_child_and_comes_back(watcher, spawn):
     assert until(lambda: "llmphases-watcher" not in {t.name for t in threading.enumerate()})
 
 
+def test_an_interrupt_just_before_its_thread_starts_is_no_end_of_watching(
+    watcher, spawn, monkeypatch
+):
+    def interrupted(thread):
+        raise KeyboardInterrupt
+
+    popen = spawn("")
+    with monkeypatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr(threading.Thread, "start", interrupted)
+        watcher.watch(popen.pid)
+    watch = watcher.watch(popen.pid)
+    assert until(lambda: watch.exit_ns)
+    assert until(lambda: not watcher.is_running), "the first one's exit is seen as well"
+
+
 def test_descriptors_of_ours_are_high_and_closed_in_the_end(watcher, spawn):
     popen = spawn("sys.stdin.read(1)")
     before = descriptors()

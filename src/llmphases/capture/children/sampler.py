@@ -55,12 +55,12 @@ class Sampler:
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._run, name="llmphases-sampler", daemon=True)
-        self._thread = thread
         try:
             thread.start()
         except RuntimeError:  # no more threads, or the interpreter is about to end
-            self._thread = None
             self._watched.clear()
+        else:  # and not before: an interrupt would leave one that never runs
+            self._thread = thread
 
     def _run(self) -> None:
         pause_ns = LEAST_PAUSE_NS

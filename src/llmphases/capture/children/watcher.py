@@ -96,11 +96,12 @@ class Watcher:
 
     def _start(self) -> None:
         thread = threading.Thread(target=self._run, name="llmphases-watcher", daemon=True)
-        self._thread = thread
         try:
             thread.start()
         except RuntimeError:  # no more threads, or the interpreter is about to end
             self.reset()
+        else:  # and not before: an interrupt would leave one that never runs
+            self._thread = thread
 
     @never_raises
     def forget_output(self, watch: Watch) -> None:

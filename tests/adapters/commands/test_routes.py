@@ -68,6 +68,12 @@ def test_a_variable_that_is_set_is_certain(around, argv, name):
     assert (route.variables, route.proxied) == ({name: "http://gateway:8080/v1"}, False)
 
 
+def test_variables_that_would_lead_it_here_are_named(around):
+    assert routed(around, ["qwen", "-p", "hi"]).unset == ("OPENAI_BASE_URL",)
+    assert routed(around, ["qwen", "-p", "hi"], OPENAI_BASE_URL="http://gateway").unset == ()
+    assert routed(around, ["python3", "ask.py"]).unset[0] == "OPENAI_BASE_URL"
+
+
 def test_llm_has_built_in_models_and_others(around):
     route = routed(around, ["llm", "hi"])
     assert route.variables["OPENAI_BASE_URL"] == "https://api.openai.com/v1"

@@ -101,6 +101,7 @@ class _Found:
     variables: dict[str, str] = field(default_factory=dict)
     options: list[InsertedOption] = field(default_factory=list)
     is_proxied: bool = False
+    unset: list[str] = field(default_factory=list)
 
 
 def route_for(argv: Sequence[Any], env: Mapping[str, str], cwd: Any = None) -> TapRoute:
@@ -113,8 +114,9 @@ def route_for(argv: Sequence[Any], env: Mapping[str, str], cwd: Any = None) -> T
     for command in [one for one in commands if one[0] in _PROGRAMS] or commands:
         _add(found, command, words, around)
     return TapRoute(
-        variables=found.variables, options=tuple(found.options), proxied=found.is_proxied
-    )
+        variables=found.variables, options=tuple(found.options), proxied=found.is_proxied,
+        unset=tuple(dict.fromkeys(name for name in found.unset if name not in found.variables)),
+    )  # fmt: skip
 
 
 def _add(found: _Found, command: Words, argv: Words, around: Surroundings) -> None:
@@ -126,6 +128,7 @@ def _add(found: _Found, command: Words, argv: Words, around: Surroundings) -> No
         return
     known = _variables(program, command, around)
     found.variables.update(known)
+    found.unset += program.variables
     found.is_proxied |= program.also_proxied or not known
 
 

@@ -26,7 +26,7 @@ from capture.children.tap.peers import (
 )
 from llmphases import ConfigurationError
 from llmphases.capture.children.tap.contract import TapRoute
-from llmphases.capture.children.tap.tap import Tap
+from llmphases.capture.children.tap.tap import Tap, what_to_do
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -412,3 +412,15 @@ def test_certificates_matter_only_where_there_is_tls():
         assert read_exactly(connection, len(OK)) == OK
     with pytest.raises(ConfigurationError, match="SSL_CERT_FILE"), tapped("https://x", env=env):
         pass
+
+
+@pytest.mark.parametrize(
+    ("route", "said"),
+    [
+        (TapRoute(variables={"B": "x", "A": "y"}, unset=("C",)), ". A and B led here, but"),
+        (TapRoute(unset=("D", "C", "B", "A"), proxied=True), "give it in D or C or B instead"),
+        (TapRoute(), "the command's own settings may name"),
+    ],
+)
+def test_a_command_that_was_not_seen_would_be_by_a_variable(route, said):
+    assert said in what_to_do(route)

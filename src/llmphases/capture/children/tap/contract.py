@@ -32,6 +32,8 @@ class TapRoute:
     options: tuple[InsertedOption, ...] = ()
     proxied: bool = False
     """Whether its connections are to come through the tap by `HTTPS_PROXY`."""
+    unset: tuple[str, ...] = ()
+    """Variables that it may read as well, were a base URL in them."""
 
 
 class SeenRequest(Protocol):

@@ -28,6 +28,8 @@ from llmphases.observers import never_raises
 logger = logging.getLogger("llmphases")
 
 _LIMIT = 1 << 16
+_MOST_NAMES = 3
+"""Of variables, in a message."""
 _Way = Callable[[Streams], Coroutine[Any, Any, None]]
 
 
@@ -103,7 +105,8 @@ class Tap:
         if self.moments.view == "nothing":
             logger.warning(
                 "llmphases: tap: no request to a model was seen, so the times are those of a run "
-                "without it; the command's own settings may name where its model is"
+                "without it%s",
+                what_to_do(self._route),
             )
 
     # --- in its own thread -----------------------------------------------------------------
@@ -179,3 +182,20 @@ def _look_at(task: asyncio.Task[None]) -> None:
 
 def _port_of(server: asyncio.Server) -> int:
     return int(server.sockets[0].getsockname()[1])
+
+
+def what_to_do(route: TapRoute) -> str:
+    """How a command that was not seen would be."""
+    if route.variables:
+        names = " and ".join(sorted(route.variables))
+        return (
+            f". {names} led here, but it did not ask there: a URL in its arguments or its own "
+            "settings goes before"
+        )
+    if route.unset:
+        names = " or ".join(route.unset[:_MOST_NAMES])
+        return (
+            f". Where its model's URL is in its arguments or its own settings, give it in {names} "
+            "instead, if it reads that: a base URL there leads here"
+        )
+    return "; the command's own settings may name where its model is"

@@ -30,6 +30,7 @@ def main(order: str, url: str, real: str | None = None) -> None:
     """Ask in every way."""
     if order == "early":
         llmphases.instrument("litellm", "openai")
+    global acompletion, ask  # noqa: PLW0603  # a local name is out of anybody's reach
     import litellm
     from litellm import acompletion
     from litellm import completion as ask

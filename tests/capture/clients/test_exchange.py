@@ -180,6 +180,17 @@ def test_a_coroutine_asks_when_it_is_awaited(async_client, calls, clock):
     assert seconds(calls[0]) == {"inference": 2}
 
 
+def test_a_method_that_gives_a_coroutine_only_if_it_is_asked_so(client, calls, clock):
+    async def answer():
+        clock.tick(2)
+        return "answer"
+
+    body = client.ask(answer, model="m")
+    assert body.__name__ == "answer"
+    assert asyncio.run(body) == "answer"
+    assert [seconds(call) for call in calls] == [{"inference": 2}]
+
+
 def test_an_awaited_error_and_a_cancellation(async_client, calls):
     async def wait():
         await asyncio.Event().wait()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from types import CoroutineType
 from typing import Any
 
 from llmphases.capture.attempts import Attempts
@@ -19,6 +20,7 @@ from llmphases.capture.current import (
 )
 from llmphases.capture.flows import Flow
 from llmphases.capture.marks import leave
+from llmphases.capture.returned import named_as
 from llmphases.capture.streams import is_stream, watched
 from llmphases.capture.values import clean_text
 from llmphases.observers import Frame, never_raises
@@ -173,6 +175,8 @@ def run(exchange: Exchange, wrapped: Callable[..., Any], args: Any, kwargs: Any)
         exchange.failed(error)
         raise
     leave(token)
+    if isinstance(result, CoroutineType):  # a function that is a coroutine's if it is asked so
+        return named_as(run_async(exchange, result), result)
     return exchange.answered(result)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -94,6 +96,23 @@ def test_impossible_settings_are_loud_and_leave_nothing_behind(settings: dict[st
         configure(**settings)
     assert said in str(caught.value)
     assert in_force() is None
+
+
+def test_where_another_provider_is_in_force_no_thread_is_left_behind():
+    program = """if True:
+        import threading
+        from opentelemetry import trace
+        from llmphases import configure
+        from llmphases.errors import ConfigurationError
+        trace.set_tracer_provider(trace.NoOpTracerProvider())
+        try:
+            configure(endpoint="http://127.0.0.1:1")
+        except ConfigurationError:
+            print(threading.active_count())
+    """
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    assert done.stdout.split() == ["1"]
 
 
 def test_a_disabled_sdk_sets_up_nothing(monkeypatch: pytest.MonkeyPatch):

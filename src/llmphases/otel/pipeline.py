@@ -54,7 +54,7 @@ class Pipeline:
     def open(self, chosen: Plan) -> None:
         """Build what the plan says, set global providers where there are none, watch the end.
 
-        What raises while it is built is set nowhere.
+        What raises while it is built leaves no thread behind.
         """
         try:
             if chosen.traces or chosen.metrics:
@@ -62,6 +62,8 @@ class Pipeline:
         except BaseException:
             for outbox, _ in self._spans:
                 outbox.close()
+            for reader, _ in self._metrics:  # its thread, too, has nothing to send
+                reader.shutdown()
             raise
         self._doors.watch(sigterm=self._asked.sigterm)
 

@@ -41,8 +41,8 @@ def _telemetry(
     tracer_provider: TracerProvider | None, meter_provider: MeterProvider | None
 ) -> tuple[list[Observer], Carrier]:
     from llmphases.otel.carrier import OtelCarrier  # noqa: PLC0415  # loaded when first needed
-    from llmphases.otel.metrics import MetricsObserver  # noqa: PLC0415
-    from llmphases.otel.spans import SpanObserver  # noqa: PLC0415
+    from llmphases.otel.metrics import MetricsObserver  # noqa: PLC0415  # as above
+    from llmphases.otel.spans import SpanObserver  # noqa: PLC0415  # as above
 
     metrics = MetricsObserver(meter_provider, old_names=_is_on(ENV_OLD_NAMES))
     return [SpanObserver(tracer_provider), metrics], OtelCarrier()
@@ -50,13 +50,13 @@ def _telemetry(
 
 def wiring_with(observers: Observers, carrier: Any, clock: Any = SystemClock) -> Wiring:
     """A wiring with the usual chunk shapes."""
-    from llmphases.adapters.answers import facts_of  # noqa: PLC0415
-    from llmphases.adapters.chunks import shape_from_predicate, shape_of  # noqa: PLC0415
-    from llmphases.adapters.commands.registry import format_for  # noqa: PLC0415
-    from llmphases.adapters.commands.routes import route_for  # noqa: PLC0415
-    from llmphases.adapters.endpoints import asks_a_model  # noqa: PLC0415
-    from llmphases.adapters.server_headers import times_in  # noqa: PLC0415
-    from llmphases.adapters.usage import usage_of  # noqa: PLC0415
+    from llmphases.adapters.answers import facts_of  # noqa: PLC0415  # as above
+    from llmphases.adapters.chunks import shape_from_predicate, shape_of  # noqa: PLC0415  # as above
+    from llmphases.adapters.commands.registry import format_for  # noqa: PLC0415  # as above
+    from llmphases.adapters.commands.routes import route_for  # noqa: PLC0415  # as above
+    from llmphases.adapters.endpoints import asks_a_model  # noqa: PLC0415  # as above
+    from llmphases.adapters.server_headers import times_in  # noqa: PLC0415  # as above
+    from llmphases.adapters.usage import usage_of  # noqa: PLC0415  # as above
 
     return Wiring(
         now=clock.now,

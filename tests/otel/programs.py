@@ -105,7 +105,8 @@ def start(
     return subprocess.Popen(
         [*before, sys.executable, str(program)],
         cwd=cwd,
-        env={**os.environ, **(environment or {})},
+        # What a program has printed counts, also where it ends by a signal or `os._exit`.
+        env={**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

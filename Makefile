@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-clis test-pythons bench docs format clean
+.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-clis backends test-backends test-pythons bench docs format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,13 @@ test-clis: $(VENV)/.ready-dev ## real agent tools against stated delays; npm fet
 
 test-versions: $(VENV)/.ready-dev ## both ends of each client's range of versions, each in an environment of its own
 	@$(BIN)/python scripts/test-versions
+
+backends: ## builds the real Jaeger and Prometheus for test-backends (Go; 11 minutes the first time)
+	@$(PYTHON) tests/backends/build.py
+
+test-backends: $(VENV)/.ready-dev ## what we send, read back from real Jaeger and Prometheus
+	@echo "== test-backends"
+	@$(BIN)/python -m pytest -q -m backends tests/backends
 
 test-pythons: ## the fast suite on every Python from 3.11 up that is here
 	@scripts/test-pythons

@@ -190,7 +190,8 @@ def metrics() -> Iterable[str]:
     yield "| --- | --- | --- | --- |"
     for metric in vars(conventions).values():
         if isinstance(metric, Metric):
-            kind = "histogram" if metric.boundaries else "number"
+            number = "counter" if metric.is_counter else "number"
+            kind = "histogram" if metric.boundaries else number
             yield f"| `{metric.name}` | {kind} | {metric.unit} | {metric.description} |"
 
 

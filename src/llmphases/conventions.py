@@ -151,6 +151,8 @@ class Metric:
     unit: str
     description: str
     boundaries: tuple[float, ...] | None = None
+    is_counter: bool = False
+    """Whether it is a sum that only grows."""
 
 
 PHASE_DURATION = Metric(
@@ -163,17 +165,39 @@ CALL_FIRST_TOKEN = Metric(
 CALL_FIXED_SHARE = Metric(
     "llmphases.call.fixed_share", "1", "fixed / (fixed + generation) of a call", SHARES
 )
-CALLS_ACTIVE = Metric("llmphases.calls.active", "{call}", "Calls that are open now")
-RETRIES_TOTAL = Metric("llmphases.retries", "{retry}", "Requests sent again after a failure")
-TIMEOUTS_TOTAL = Metric(
-    "llmphases.timeouts", "{timeout}", "Requests, child processes and calls that a time-out ended"
+CALL_PAID = Metric(
+    "llmphases.call.paid",
+    "s",
+    "Fixed cost and generation of the calls where the two are told apart",
+    is_counter=True,
 )
-CACHE_REQUESTS = Metric("llmphases.cache.requests", "{request}", "Cache look-ups, by result")
+CALLS_ACTIVE = Metric("llmphases.calls.active", "{call}", "Calls that are open now")
+RETRIES_TOTAL = Metric(
+    "llmphases.retries", "{retry}", "Requests sent again after a failure", is_counter=True
+)
+TIMEOUTS_TOTAL = Metric(
+    "llmphases.timeouts",
+    "{timeout}",
+    "Requests, child processes and calls that a time-out ended",
+    is_counter=True,
+)
+CACHE_REQUESTS = Metric(
+    "llmphases.cache.requests", "{request}", "Cache look-ups, by result", is_counter=True
+)
 PROCESS_MEMORY = Metric(
     "llmphases.process.memory.peak", "By", "Peak memory of a child process and its tree", MEMORY
 )
 PROCESS_CPU = Metric(
-    "llmphases.process.cpu.time", "s", "CPU time of child processes, trees included"
+    "llmphases.process.cpu.time",
+    "s",
+    "CPU time of child processes, trees included",
+    is_counter=True,
+)
+PROCESS_WALL = Metric(
+    "llmphases.process.duration", "s", "A child process, from its spawn to its exit", SECONDS
+)
+PROCESS_STARTUP = Metric(
+    "llmphases.process.startup.duration", "s", "From a child's spawn until it is ready", SECONDS
 )
 JOB_WORKERS_GAUGE = Metric("llmphases.job.workers", "{worker}", "Workers of a job")
 JOB_CHUNKS_GAUGE = Metric("llmphases.job.chunks", "{call}", "Pieces a job was cut into")
@@ -191,19 +215,34 @@ INFERENCE_OUTPUT_TOKENS = Metric(
     "gen_ai.client.inference.operation.output_tokens", "{token}", "Output tokens of a call", TOKENS
 )
 USAGE_INPUT_TOKENS = Metric(
-    "gen_ai.client.inference.usage.input_tokens", "{token}", "Input tokens used, cached included"
+    "gen_ai.client.inference.usage.input_tokens",
+    "{token}",
+    "Input tokens used, cached included",
+    is_counter=True,
 )
 USAGE_OUTPUT_TOKENS = Metric(
-    "gen_ai.client.inference.usage.output_tokens", "{token}", "Output tokens, reasoning included"
+    "gen_ai.client.inference.usage.output_tokens",
+    "{token}",
+    "Output tokens, reasoning included",
+    is_counter=True,
 )
 USAGE_CACHE_READ_INPUT_TOKENS = Metric(
-    "gen_ai.client.inference.usage.cache_read.input_tokens", "{token}", "Input read from a cache"
+    "gen_ai.client.inference.usage.cache_read.input_tokens",
+    "{token}",
+    "Input read from a cache",
+    is_counter=True,
 )
 USAGE_CACHE_WRITE_INPUT_TOKENS = Metric(
-    "gen_ai.client.inference.usage.cache_write.input_tokens", "{token}", "Input written to a cache"
+    "gen_ai.client.inference.usage.cache_write.input_tokens",
+    "{token}",
+    "Input written to a cache",
+    is_counter=True,
 )
 USAGE_REASONING_OUTPUT_TOKENS = Metric(
-    "gen_ai.client.inference.usage.reasoning.output_tokens", "{token}", "Output that is reasoning"
+    "gen_ai.client.inference.usage.reasoning.output_tokens",
+    "{token}",
+    "Output that is reasoning",
+    is_counter=True,
 )
 EMBEDDINGS_DURATION = Metric(
     "gen_ai.client.embeddings.duration", "s", "GenAI embeddings duration", GEN_AI_SECONDS

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from opentelemetry import context as otel_context
 from opentelemetry.context import Context
+from opentelemetry.metrics import NoOpMeterProvider
 from opentelemetry.sdk.trace import TracerProvider
 
 from llmphases import conventions as names
 from llmphases.calls import ProcessUse
 from llmphases.observers import Asked
-from llmphases.otel.metrics import is_timeout
+from llmphases.otel.metrics import MetricsObserver, is_timeout
 from llmphases.phases import Cost, Phase
 from llmphases.recorder.process_use import process_attributes
 from otel.metric_lab import Lab
@@ -73,6 +76,27 @@ def test_first_token_and_share_are_recorded_only_where_they_are_known(lab: Lab):
     }
     assert lab.values(names.CALL_FIRST_TOKEN) == [(labels, 1.0)]
     assert lab.values(names.CALL_FIXED_SHARE) == [(labels, 0.25)]
+    assert lab.values(names.CALL_PAID) == [
+        ({**labels, names.COST: "fixed"}, 1.0),
+        ({**labels, names.COST: "generation"}, 3.0),
+    ]
+
+
+def test_what_no_phase_covers_is_paid_as_fixed_cost_too(lab: Lab):
+    lab.call(
+        duration_ns=4_000_000_000,
+        exclusive_ns={Phase.TIME_TO_FIRST_TOKEN: 1_000_000_000, Phase.GENERATION: 2_000_000_000},
+        unattributed_cost=Cost.FIXED,
+    )
+    assert [(labels[names.COST], paid) for labels, paid in lab.values(names.CALL_PAID)] == [
+        ("fixed", 2.0),
+        ("generation", 2.0),
+    ]
+
+
+def test_a_call_that_cannot_be_split_is_in_no_sum_of_what_was_paid(lab: Lab):
+    lab.call(duration_ns=2_000_000_000, exclusive_ns={Phase.INFERENCE: 2_000_000_000})
+    assert lab.values(names.CALL_PAID) == []
 
 
 def test_boundaries_suit_calls_of_milliseconds_and_of_minutes(lab: Lab):
@@ -107,6 +131,55 @@ def test_each_child_process_is_a_sample_by_its_executable(lab: Lab):
     (memory,) = lab.points()[names.PROCESS_MEMORY.name]
     assert memory.explicit_bounds[0] == 16 * 2**20
     assert memory.explicit_bounds[-1] == 64 * 2**30
+
+
+def test_a_child_is_a_sample_of_its_start_up_and_of_its_end_by_exit_code(lab: Lab):
+    call = open_call()
+    use = ProcessUse(executable="claude", pid=7, wall_ns=3 * 10**9, exit_code=0)
+    lab.observer.phase_written(
+        ended(
+            open_phase(
+                Phase.PROCESS_STARTUP, parent=call, call=call, attributes=process_attributes(use)
+            ),
+            2_000_000,
+        )
+    )
+    killed = ProcessUse(executable="claude", pid=8, wall_ns=10**9, exit_code=-9)
+    lab.observer.phase_written(
+        ended(
+            open_phase(
+                Phase.INFERENCE, parent=call, call=call, attributes=process_attributes(killed)
+            ),
+            1_000_000,
+        )
+    )
+    claude = {names.PROCESS_EXECUTABLE_NAME: "claude"}
+    assert lab.values(names.PROCESS_STARTUP) == [(claude, 2.0)]
+    assert lab.values(names.PROCESS_WALL) == [
+        ({**claude, names.PROCESS_EXIT_CODE: 0}, 3.0),
+        ({**claude, names.PROCESS_EXIT_CODE: -9}, 1.0),
+    ]
+
+
+def test_each_metric_is_the_instrument_that_its_description_says(lab: Lab):
+    """What it is called in Prometheus hangs on it."""
+    created: dict[str, str] = {}
+
+    class Meters(NoOpMeterProvider):
+        def get_meter(self, *args: Any, **options: Any) -> Any:
+            return self
+
+        def __getattr__(self, create: str) -> Any:
+            return lambda name, **_: created.setdefault(name, create.removeprefix("create_"))
+
+    for old_names in (False, True):
+        MetricsObserver(Meters(), old_names=old_names)
+    described = [value for value in vars(names).values() if isinstance(value, names.Metric)]
+    assert set(created) == {metric.name for metric in described}
+    assert [m.name for m in described if m.is_counter != (created[m.name] == "counter")] == []
+    assert [
+        m.name for m in described if (m.boundaries is not None) != (created[m.name] == "histogram")
+    ] == []
 
 
 def test_a_job_reports_workers_chunks_and_waves(lab: Lab):

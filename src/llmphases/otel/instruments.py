@@ -12,7 +12,7 @@ from opentelemetry.trace import Span, set_span_in_context
 from llmphases import conventions as names
 from llmphases.observers import OpenSpan
 
-Labels = dict[str, str | bool]
+Labels = dict[str, str | bool | int]
 R = TypeVar("R")
 
 NO_LABELS: Labels = {}

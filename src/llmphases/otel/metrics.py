@@ -25,7 +25,7 @@ from llmphases.otel.instruments import (
     histogram,
     other,
 )
-from llmphases.phases import Phase
+from llmphases.phases import Cost, Phase
 
 _MOST_SERIES = 1000
 """How many kinds of calls are remembered; names made up per call would else fill the memory."""
@@ -38,6 +38,8 @@ class _LabelsOfCall:
     base: Labels
     call: Labels
     """For what is counted apart in calls that run inside others."""
+    fixed: Labels
+    generation: Labels
     by_phase: dict[Phase, Labels] = field(default_factory=dict)
 
     def phase(self, phase: Phase) -> Labels:
@@ -62,12 +64,15 @@ class MetricsObserver(Observer):
         self._duration = histogram(meter, names.CALL_DURATION)
         self._first_token = histogram(meter, names.CALL_FIRST_TOKEN)
         self._share = histogram(meter, names.CALL_FIXED_SHARE)
+        self._paid = other(meter.create_counter, names.CALL_PAID)
         self._active = other(meter.create_up_down_counter, names.CALLS_ACTIVE)
         self._retries = other(meter.create_counter, names.RETRIES_TOTAL)
         self._timeouts = other(meter.create_counter, names.TIMEOUTS_TOTAL)
         self._cache = other(meter.create_counter, names.CACHE_REQUESTS)
         self._memory = histogram(meter, names.PROCESS_MEMORY)
         self._cpu = other(meter.create_counter, names.PROCESS_CPU)
+        self._wall = histogram(meter, names.PROCESS_WALL)
+        self._startup = histogram(meter, names.PROCESS_STARTUP)
         self._workers = other(meter.create_gauge, names.JOB_WORKERS_GAUGE)
         self._chunks = other(meter.create_gauge, names.JOB_CHUNKS_GAUGE)
         self._waves = other(meter.create_gauge, names.JOB_WAVES_GAUGE)
@@ -105,7 +110,7 @@ class MetricsObserver(Observer):
         labels = self._labels_of(record)
         context = exemplar_context(call)
         self._record_phases(record, labels, context)
-        self._record_call(record, labels.call, context)
+        self._record_call(record, labels, context)
         self._count_retries(call, labels.base, context)
         self._count_timeouts(call, record, labels.base, context)
         self._count_cache(record, labels.base, context)
@@ -131,6 +136,13 @@ class MetricsObserver(Observer):
             self._memory.record(memory, labels, context)
         if isinstance(cpu_s, float):
             self._cpu.add(cpu_s, labels, context)
+        if phase.phase is Phase.PROCESS_STARTUP and phase.end_ns is not None:
+            self._startup.record(seconds(phase.end_ns - phase.start_ns), labels, context)
+        wall_s, exit_code = said.get(names.PROCESS_DURATION), said.get(names.PROCESS_EXIT_CODE)
+        if isinstance(wall_s, float):
+            if isinstance(exit_code, int):
+                labels = {**labels, names.PROCESS_EXIT_CODE: exit_code}
+            self._wall.record(wall_s, labels, context)
 
     def _record_queue_wait(self, phase: OpenPhase) -> None:
         """The wait of a job's piece: before its call, so no call will tell of it."""
@@ -158,7 +170,13 @@ class MetricsObserver(Observer):
                 base,
                 {names.PROVIDER_NAME: record.provider, names.REQUEST_MODEL: record.request_model},
             )
-            labels = _LabelsOfCall(base, {**base, names.CALL_NESTED: record.nested})
+            of_call: Labels = {**base, names.CALL_NESTED: record.nested}
+            labels = _LabelsOfCall(
+                base,
+                of_call,
+                fixed={names.COST: Cost.FIXED.value, **of_call},
+                generation={names.COST: Cost.GENERATION.value, **of_call},
+            )
             self._labels[key] = labels
         return labels
 
@@ -167,12 +185,16 @@ class MetricsObserver(Observer):
             if nanoseconds or not record.exclusive_ns.get(phase):
                 self._phase.record(seconds(nanoseconds), labels.phase(phase), context)
 
-    def _record_call(self, record: Call, labels: Labels, context: Any) -> None:
+    def _record_call(self, record: Call, of_call: _LabelsOfCall, context: Any) -> None:
+        labels = of_call.call
         if record.first_token_ns is not None:
             self._first_token.record(seconds(record.first_token_ns), labels, context)
-        share = fixed_share(costs_of(record))
+        costs = costs_of(record)
+        share = fixed_share(costs)
         if share is not None:
             self._share.record(share, labels, context)
+            self._paid.add(seconds(costs[Cost.FIXED]), of_call.fixed, context)
+            self._paid.add(seconds(costs[Cost.GENERATION]), of_call.generation, context)
         if record.error_type is not None:
             labels = {**labels, names.ERROR_TYPE: record.error_type}
         self._duration.record(seconds(record.duration_ns), labels, context)

@@ -80,12 +80,11 @@ def cache() -> Path:
     return Path(root) / "llmphases" / "backends"
 
 
-def program(name: str) -> Path | None:
-    """Where a built program is; None if it was not built."""
+def program(name: str) -> Path:
+    """Where a program is, or would be if it were built."""
     for server in SERVERS:
         if name in dict(server.programs):
-            path = server.folder / name
-            return path if path.exists() else None
+            return server.folder / name
     raise ValueError(f"no program {name!r} among {[n for s in SERVERS for n, _ in s.programs]}")
 
 

@@ -117,7 +117,7 @@ class Server:
     def start(self) -> Self:
         """Start it (again), and wait until it is ready."""
         built = program(self.name)
-        assert built is not None, "make backends"
+        assert built.exists(), "make backends"
         kept = {name: os.environ[name] for name in ("HOME", "PATH", "TMPDIR") if name in os.environ}
         with (self.folder / "log").open("ab") as log:
             self.process = subprocess.Popen(

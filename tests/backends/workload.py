@@ -33,8 +33,8 @@ from llmphases.testing import FakeClock
 from llmphases.wiring import wiring_with
 
 llmphases.configure(
-    endpoint={endpoint!r}, protocol={protocol!r}, service_name={service!r}, file="sent.jsonl",
-    exit_deadline_s=60,
+    endpoint={endpoint!r}, protocol={protocol!r}, metrics_endpoint={metrics!r},
+    service_name={service!r}, file="sent.jsonl", exit_deadline_s=60,
 )
 
 def fake_clock(began_s_ago=0.0):
@@ -63,11 +63,18 @@ class Sent:
 
 
 def send(stack: Stack, folder: Path, service: str, body: str, protocol: str | None = None) -> Sent:
-    """Run a program to its end, and read what it has sent."""
+    """Run a program to its end, and read what it has sent.
+
+    A `stack` with a `metrics_endpoint` gets its metrics there.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     endpoint = stack.otlp_grpc_endpoint if protocol == "grpc" else stack.otlp_endpoint
     prelude = _PRELUDE.format(
-        tests=str(TESTS), endpoint=endpoint, protocol=protocol, service=service
+        tests=str(TESTS),
+        endpoint=endpoint,
+        protocol=protocol,
+        metrics=getattr(stack, "metrics_endpoint", None),
+        service=service,
     )
     path = folder / "program.py"
     path.write_text(prelude + textwrap.dedent(body))

@@ -1,0 +1,100 @@
+"""What survives the end of a real Jaeger: all that it said it had, however it ends."""
+
+from __future__ import annotations
+
+import signal
+import threading
+
+import pytest
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from backends.servers import Jaeger, Ports, until
+
+
+@pytest.fixture
+def jaeger(built, tmp_path):
+    """One of its own, to be ended; where its metrics should go there is nobody."""
+    server = Jaeger(tmp_path / "jaeger", Ports(), prometheus_url="http://127.0.0.1:9")
+    try:
+        yield server.start()
+    finally:
+        server.stop(signal.SIGKILL)
+
+
+class Sender:
+    """Sends trace after trace of two spans, and keeps the ids of those that were taken."""
+
+    def __init__(self, jaeger):
+        self.acknowledged = []
+        self._exporter = OTLPSpanExporter(f"{jaeger.otlp_endpoint}/v1/traces", timeout=5)
+        self._made = InMemorySpanExporter()
+        provider = TracerProvider(Resource({"service.name": "durable"}), shutdown_on_exit=False)
+        provider.add_span_processor(SimpleSpanProcessor(self._made))
+        self._tracer = provider.get_tracer("durable")
+        self._has_to_end = threading.Event()
+        self._thread = threading.Thread(target=self._send_on)
+
+    def send(self):
+        self._made.clear()
+        with self._tracer.start_as_current_span("call") as span:
+            with self._tracer.start_as_current_span("generation"):
+                pass
+        trace_id = f"{span.get_span_context().trace_id:032x}"
+        if self._exporter.export(self._made.get_finished_spans()) is SpanExportResult.SUCCESS:
+            self.acknowledged.append(trace_id)
+
+    def _send_on(self):
+        while not self._has_to_end.is_set():
+            self.send()
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *exc):
+        self._has_to_end.set()
+        self._exporter.shutdown()
+        self._thread.join()
+
+
+def lost(jaeger, trace_ids):
+    """Those that are not there with both of their spans."""
+    found = []
+    for trace_id in trace_ids:
+        try:
+            if len(jaeger.spans_of(trace_id)) == 2:
+                found.append(trace_id)
+        except LookupError:
+            pass
+    return [trace_id for trace_id in trace_ids if trace_id not in found]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL], ids=["stopped", "killed"])
+def test_what_jaeger_has_acknowledged_is_there_when_it_is_back(jaeger, number):
+    """Ended in the midst of it, by `docker stop` or by `kill -9`."""
+    with Sender(jaeger) as sender:
+        until(lambda: len(sender.acknowledged) > 200, "200 traces")
+        jaeger.stop(number)
+    acknowledged = list(sender.acknowledged)
+    jaeger.start()
+    gone = lost(jaeger, acknowledged)
+    print(f"{number.name}: {len(gone)} of {len(acknowledged)} acknowledged traces are lost")
+    assert gone == []
+
+
+def test_what_came_before_is_there_beside_what_comes_after(jaeger):
+    sender = Sender(jaeger)
+    sender.send()
+    jaeger.stop()
+    jaeger.start()
+    sender.send()
+    assert len(sender.acknowledged) == 2
+    until(lambda: lost(jaeger, sender.acknowledged) == [], "both traces")
+
+
+def test_a_stopped_jaeger_ends_well_and_soon(jaeger):
+    assert jaeger.stop(signal.SIGTERM) == 0

@@ -40,9 +40,9 @@ class Sender:
 
     def send(self):
         self._made.clear()
-        with self._tracer.start_as_current_span("call") as span:
-            with self._tracer.start_as_current_span("generation"):
-                pass
+        begin = self._tracer.start_as_current_span
+        with begin("call") as span, begin("generation"):
+            pass
         trace_id = f"{span.get_span_context().trace_id:032x}"
         if self._exporter.export(self._made.get_finished_spans()) is SpanExportResult.SUCCESS:
             self.acknowledged.append(trace_id)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from traceback import walk_tb
 
 from llmphases.errors import ConfigurationError
 
-_REFUSALS = (
-    ImportError, LookupError, OSError, RuntimeError, StopIteration, TypeError, ValueError,
-)  # fmt: skip
+_INCOMPLETE = (AttributeError, ImportError)
+"""What a package raises of which a part is missing, or is of another version."""
+_REFUSALS = (LookupError, OSError, RuntimeError, StopIteration, TypeError, ValueError)
+_AGAIN = "pip install --force-reinstall opentelemetry-sdk opentelemetry-exporter-otlp"
 
 
 @contextmanager
@@ -23,10 +25,25 @@ def explained(environment: Mapping[str, str]) -> Iterator[None]:
         yield
     except ConfigurationError:
         raise
+    except _INCOMPLETE as error:
+        raise ConfigurationError(
+            f"OpenTelemetry cannot be set up: {_said(error)} (in {_package(error)}). A package is "
+            f"missing or half installed: {_AGAIN}"
+        ) from error
     except _REFUSALS as error:
-        said = " ".join(str(error).split()).rstrip(".") or type(error).__name__
         names = ", ".join(sorted(name for name in environment if name.startswith("OTEL_")))
         raise ConfigurationError(
-            f"OpenTelemetry cannot be set up: {said}. Correct or unset the variable that this is "
-            f"about, among those that are set: {names or 'none'}"
+            f"OpenTelemetry cannot be set up: {_said(error)}. Correct or unset the variable that "
+            f"this is about, among those that are set: {names or 'none'}"
         ) from error
+
+
+def _said(error: Exception) -> str:
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+
+
+def _package(error: Exception) -> str:
+    """The package whose code could not go on."""
+    frames = [frame for frame, _ in walk_tb(error.__traceback__)]
+    name = str(frames[-1].f_globals.get("__name__", "?")) if frames else "?"
+    return name if name.startswith("opentelemetry.") else name.partition(".")[0]

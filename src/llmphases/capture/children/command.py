@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
+import importlib
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -142,11 +142,13 @@ def _words(who: str, argv: Sequence[Word]) -> Sequence[Word]:
 
 
 def _require_h11(who: str) -> None:
-    if importlib.util.find_spec("h11") is None:
+    try:
+        importlib.import_module("h11")
+    except (AttributeError, ImportError) as error:  # the former, of one that is half installed
         raise ConfigurationError(
-            f"{who}: tap=True needs the package h11, which is not installed: "
-            "pip install 'llmphases[cli]'"
-        )
+            f"{who}: tap=True needs the package h11, which cannot be loaded ({error}): "
+            "pip install 'llmphases[cli]', or --force-reinstall h11 if it is there"
+        ) from error
 
 
 def _given(who: str, given: object) -> bytes | None:

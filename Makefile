@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-clis backends test-backends test-pythons bench docs format clean
+.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-clis backends test-backends test-pythons bench docs dashboards dashboard-pictures format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -57,7 +57,7 @@ test-versions: $(VENV)/.ready-dev ## both ends of each client's range of version
 backends: ## builds the real Jaeger and Prometheus for test-backends (Go; 11 minutes the first time)
 	@$(PYTHON) tests/backends/build.py
 
-test-backends: $(VENV)/.ready-dev ## what we send, read back from real Jaeger and Prometheus
+test-backends: $(VENV)/.ready-dev backends ## what we send, read back from real Jaeger and Prometheus
 	@echo "== test-backends"
 	@$(BIN)/python -m pytest -q -m backends tests/backends
 
@@ -69,6 +69,12 @@ bench: $(VENV)/.ready-dev ## what tracing costs; on a quiet machine (benchmarks/
 
 docs: $(VENV)/.ready-dev ## writes the generated tables in README.md and docs/ anew
 	@$(BIN)/python docs/generate.py
+
+dashboards: $(VENV)/.ready-dev ## writes the Grafana dashboards, the alert rules and docs/dashboards.md anew
+	@$(BIN)/python -m dashboards.build
+
+dashboard-pictures: $(VENV)/.ready-dev ## draws docs/pictures/*.png from what a real Prometheus answers (make backends)
+	@$(BIN)/python -m dashboards.pictures
 
 format: $(VENV)/.ready-dev ## lays out the code as lint wants it
 	@$(BIN)/ruff check --quiet --fix-only .

@@ -14,6 +14,7 @@ from llmphases.cli.terminal import complain
 from llmphases.errors import LlmphasesError
 
 COMMANDS = {
+    "dashboards": "write Grafana dashboards, alert rules and a compose file into a folder",
     "demo": "the story of fixed cost in half a minute, with a stand-in tool",
     "doctor": "what is configured, whether it works, and what to do next",
     "report": "show where the time of recorded calls went",

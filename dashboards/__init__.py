@@ -1,0 +1,1 @@
+"""Writes dashboards, alert rules and their document: `python -m dashboards.build`."""

@@ -1,0 +1,71 @@
+"""The page about the dashboards, from the same descriptions that Grafana shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from dashboards import targets
+from dashboards.alerts import ALERTS, WHOSE
+from dashboards.model import Board, Panel, Row
+
+_OPENING = """\
+# Dashboards and alerts
+
+Written by `make dashboards` from `dashboards/`; the pictures by `make dashboard-pictures`, from
+the answers of a real Prometheus after `llmphases demo` (30 times as fast as the case that it tells
+of), and some calls that are retried or fail.
+
+```
+llmphases dashboards export llm-dashboards
+cd llm-dashboards
+docker compose -f docker-compose.jaeger.yml up -d --wait
+OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 python your_program.py
+```
+
+Grafana is at <http://localhost:3000> and opens with *First-token latency*. For a Grafana that you
+have, import the files in `deploy/grafana/dashboards` and choose your Prometheus at the top. It has
+to take OTLP with the flags in `docker-compose.jaeger.yml`, else what short programs leave is
+counted wrong. Of programs that send more than once, Prometheus extends what it saw to the ends of
+the time range: sums may then be a few percent too high, quotients of them are not.
+
+Numbers are those of the chosen service, call and model. Tiles and bars are about the whole time
+range, lines about some minutes each. Calls inside calls count once, in the outermost. What cannot
+be known leaves a gap, and no zero.
+"""
+
+
+def as_markdown(boards: Sequence[Board]) -> str:
+    """The page."""
+    return "\n".join([_OPENING, *(_board(board) for board in boards), _alerts()])
+
+
+def _board(board: Board) -> str:
+    return "\n".join([f"## {board.title}", "", board.about, "", *_rows(board.rows)])
+
+
+def _rows(rows: Iterable[Row]) -> Iterable[str]:
+    for row in rows:
+        yield f"**{row.title}**\n"
+        yield from (_panel(panel) for panel in row.panels)
+        yield ""
+
+
+def _panel(panel: Panel) -> str:
+    return f"- *{panel.title}* {panel.shows} {panel.advice}"
+
+
+def _alerts() -> str:
+    where = (
+        "For Prometheus in `deploy/prometheus/rules`, for Grafana in "
+        "`deploy/grafana/provisioning/alerting`. Each looks at the last "
+        f"{targets.ALERT_WINDOW}, for each service and call, and fires after {targets.ALERT_FOR}. "
+        "The limits are in `dashboards/targets.py`, each with its reason."
+    )
+    lines = ["## Alerts", "", where, "", "| alert | fires when |", "| --- | --- |"]
+    lines += [f"| `{alert.name}` | {_plain(alert.summary)} |" for alert in ALERTS]
+    return "\n".join([*lines, ""])
+
+
+def _plain(summary: str) -> str:
+    """Without Go's templates."""
+    return summary.replace(WHOSE, "*a call* of *a service*")

@@ -154,8 +154,7 @@ _USE = Row(
             title="How much memory does a process take?",
             shows="Peak memory of a process and its descendants: half and 95 % take at most so "
             "much. A lower bound, since it is looked at now and then.",
-            advice="p95 times the number of workers has to fit into this machine, or workers will "
-            "be killed.",
+            advice="Workers times p95 have to fit into this machine, or some will be killed.",
             kind=Kind.TILE,
             unit="bytes",
             queries=_quantiles(names.PROCESS_MEMORY, q.RANGE),

@@ -18,6 +18,7 @@ ELSEWHERE = {
     "round_trip": "from a call to a file and back, over several modules",
     "end_to_end": "real models and real processes",
     "backends": "real backends",
+    "dashboards": "what writes the Grafana dashboards, in dashboards/",
     "examples": "the programs in examples/",
     "cases": "reports from other projects, over several modules",
 }

@@ -80,6 +80,20 @@ def test_an_observer_that_raises_is_logged_once_and_hears_nothing_any_more(event
 
 
 @pytest.mark.parametrize("event", EVENTS)
+def test_an_observer_that_calls_the_programs_own_code_is_logged_once_and_hears_on(event, caplog):
+    bad, after = broken(event), Keeping()
+    type(bad).hears_on = True
+    observers = Observers([bad, after])
+    for _ in range(3):
+        getattr(observers, event)(*EVENTS[event])
+    assert list(observers) == [bad, after]
+    assert after.heard == [(event, *EVENTS[event])] * 3
+    (said,) = caplog.records
+    assert "a fault below Broken" in said.getMessage()
+    assert said.exc_info[0] is ValueError
+
+
+@pytest.mark.parametrize("event", EVENTS)
 def test_an_observer_does_nothing_by_default(event):
     assert getattr(Observer(), event)(*EVENTS[event]) is None
 

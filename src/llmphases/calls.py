@@ -75,7 +75,7 @@ class Usage:
 
     def __bool__(self) -> bool:
         """Whether anything is known at all."""
-        return any(count is not None for count in _counts_of(self))
+        return _counts_of(self).count(None) < len(_COUNTS)
 
 
 _COUNTS = tuple(f.name for f in fields(Usage))

@@ -124,8 +124,8 @@ class OpenCall(OpenSpan):
     """A call that has begun; what the start of its span may say."""
 
     __slots__ = (
-        "asked", "job", "name", "nested", "operation", "outer", "provider", "request_model",
-        "timeouts",
+        "asked", "job", "name", "nested", "operation", "others", "outer", "provider",
+        "request_model", "timeouts", "told_elsewhere",
     )  # fmt: skip
 
     def __init__(self, name: str, start_ns: int, offset_ns: int, drawn_start_us: int) -> None:
@@ -141,6 +141,10 @@ class OpenCall(OpenSpan):
         """Its own requests, in the order of their issue; known once the call is over."""
         self.timeouts = 0
         """How many of its child processes were ended since they took too long."""
+        self.others: list[Any] | None = None
+        """Spans that other libraries have begun inside it, as far as an observer notes them."""
+        self.told_elsewhere: Any = None
+        """What an observer found those to tell of it; for the other observers."""
 
 
 class OpenPhase(OpenSpan):
@@ -197,6 +201,10 @@ class Observer:
     Called on the thread where it happens, inside the user's program: be quick. An observer that
     raises is logged once and hears nothing any more.
     """
+
+    hears_on = False
+    """Whether it hears of the next event even so: what it calls is the program's, as processors of
+    spans are, and one fault there is no end of all tracing."""
 
     def job_started(self, job: OpenJob) -> None:
         """A job begins."""
@@ -342,6 +350,9 @@ class Observers(Observer):
         return iter(self._observers)
 
     def _drop(self, observer: Observer) -> None:
+        if observer.hears_on:
+            complain_once(f"a fault below {type(observer).__name__}")
+            return
         _let_through_what_a_signal_raised()
         if self.remove(observer):
             _complain("llmphases: %s failed and is switched off", type(observer).__name__)

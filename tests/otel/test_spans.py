@@ -20,7 +20,7 @@ from opentelemetry.sdk.trace.sampling import ALWAYS_OFF
 from opentelemetry.trace import SpanKind, StatusCode
 
 from llmphases import conventions as names
-from llmphases.observers import Frame, OpenCall
+from llmphases.observers import Frame, Observers, OpenCall
 from llmphases.otel.carrier import OtelCarrier
 from llmphases.otel.spans import SpanObserver
 from llmphases.phases import Phase
@@ -290,9 +290,10 @@ def test_a_processor_that_raises_once_ends_no_tracing(lab: Lab, caplog: pytest.L
                 raise OSError("disk full")
 
     lab.provider.add_span_processor(Raising())
+    observers = Observers([lab.observer])
     for name in ("first", "second", "third"):
         call = open_call(name)
-        lab.observer.call_started(call)
-        lab.end(call)
+        observers.call_started(call)
+        observers.call_ended(ended(call, 5000), record_of(call))
     assert set(lab.spans) == {"first", "second", "third"}
     assert len(caplog.records) == 1

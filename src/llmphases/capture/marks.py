@@ -275,7 +275,9 @@ def _base() -> object:
 
 
 def _count(n: object) -> int | None:
-    return n if isinstance(n, int) and not isinstance(n, bool) and n >= 0 else None
+    if n is None or isinstance(n, bool) or not isinstance(n, int) or n < 0:
+        return None
+    return n
 
 
 def _ignored(what: str, given: object, expected: str) -> None:

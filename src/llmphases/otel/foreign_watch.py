@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 from opentelemetry import context as otel_context
 
@@ -34,8 +33,6 @@ class ToldElsewhere:
 
 _NOTHING: Final = ToldElsewhere()
 
-_inside: WeakKeyDictionary[Any, list[Any]] = WeakKeyDictionary()
-"""Spans of others by our call's span."""
 _last: dict[str, ToldElsewhere] = {}
 """What was told of the last sampled call of a name: spans of the others are not even made."""
 
@@ -49,7 +46,9 @@ def note_start(span: Any, parent_context: Any = None) -> None:
     call = frame.call if frame is not None and frame.block is None else None
     if call is None or call.state is None:
         return
-    spans = _inside.setdefault(call.state, [])
+    spans = call.others
+    if spans is None:
+        spans = call.others = []
     if len(spans) >= _MOST_SPANS:  # most are a database's, a client's
         spans[:] = [one for one in spans if one.is_recording() or is_inference(one.attributes)]
     if len(spans) < _MOST_SPANS:
@@ -62,17 +61,25 @@ def frame_around(parent_context: Any) -> Frame | None:
 
 
 def told_elsewhere(call: OpenCall) -> ToldElsewhere:
-    """What others tell of a call that has ended.
+    """What others tell of a call that has ended; looked up once.
 
     Of one that is not sampled nobody can see it: then what was true of its like counts.
     """
+    found: ToldElsewhere | None = call.told_elsewhere
+    if found is None:
+        found = call.told_elsewhere = _looked_up(call)
+    return found
+
+
+def _looked_up(call: OpenCall) -> ToldElsewhere:
     state = call.state
     if state is None:
         return _NOTHING
     if not state.get_span_context().trace_flags.sampled:
         return _last.get(call.name, _NOTHING)
     around = span_in(call.base) if call.base else None
-    found = _told([*_inside.get(state, ()), around])
+    others = call.others or ()
+    found = _told(others if around is None else [*others, around])
     if found is not _NOTHING or call.name in _last:
         if len(_last) >= _MOST_NAMES:
             _last.clear()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Any, Final
 
 from opentelemetry.metrics import Histogram, Meter
@@ -23,6 +24,7 @@ _USED: Final = {
     "reasoning_output_tokens": names.USAGE_REASONING_OUTPUT_TOKENS,
 }
 """What is counted of each field of a `Usage`: what its histograms, of calls, do not tell apart."""
+_counts_of: Final = attrgetter(*_USED)
 
 
 class GenAiMetrics:
@@ -35,7 +37,7 @@ class GenAiMetrics:
             histogram(meter, names.INFERENCE_INPUT_TOKENS),
             histogram(meter, names.INFERENCE_OUTPUT_TOKENS),
         )
-        self._used = {field: other(meter.create_counter, metric) for field, metric in _USED.items()}
+        self._used = [other(meter.create_counter, metric) for metric in _USED.values()]
         self._embeddings = _Requests(
             histogram(meter, names.EMBEDDINGS_DURATION),
             input_tokens=histogram(meter, names.EMBEDDINGS_INPUT_TOKENS),
@@ -51,8 +53,7 @@ class GenAiMetrics:
             self._embeddings.record(call, record, context)
 
     def _count_used(self, usage: Usage, labels: Labels, context: Any) -> None:
-        for field, used in self._used.items():
-            tokens = getattr(usage, field)
+        for used, tokens in zip(self._used, _counts_of(usage), strict=True):
             if tokens is not None:
                 used.add(tokens, labels, context)
 

@@ -111,8 +111,9 @@ class MetricsObserver(Observer):
         context = exemplar_context(call)
         self._record_phases(record, labels, context)
         self._record_call(record, labels, context)
-        self._count_retries(call, labels.base, context)
-        self._count_timeouts(call, record, labels.base, context)
+        if call.timeouts or record.error_type or any(asked.error_type for asked in call.asked):
+            self._count_retries(call, labels.base, context)
+            self._count_timeouts(call, record, labels.base, context)
         self._count_cache(record, labels.base, context)
         if (record.requests or record.usage) and not told_elsewhere(call).metrics:
             self._gen_ai.record(call, record, context)

@@ -22,7 +22,7 @@ from opentelemetry.trace import (
 from llmphases import __version__
 from llmphases.calls import Call
 from llmphases.conventions import COST, ERROR_TYPE, PHASE, REQUEST_INDEX, SCOPE
-from llmphases.observers import Observer, OpenCall, OpenJob, OpenPhase, OpenSpan, never_raises
+from llmphases.observers import Observer, OpenCall, OpenJob, OpenPhase, OpenSpan
 from llmphases.otel.attributes import (
     Attributes,
     call_attributes,
@@ -45,6 +45,8 @@ class SpanObserver(Observer):
     The span of a call, phase or job is left in its `state`: the carrier makes it current. A call
     made where instrumentation is suppressed has none, nor have its phases.
     """
+
+    hears_on = True
 
     def __init__(self, tracer_provider: TracerProvider | None = None) -> None:
         self._tracer = trace.get_tracer(SCOPE, __version__, tracer_provider)
@@ -118,7 +120,6 @@ class SpanObserver(Observer):
             span.set_attributes(late)
         _close(phase)
 
-    @never_raises  # a span processor of the program may; one fault is no end of all tracing
     def _start(
         self,
         what: OpenSpan,
@@ -189,7 +190,6 @@ def _close(phase: OpenPhase) -> None:
     _end(phase)
 
 
-@never_raises  # as `_start`
 def _end(what: OpenSpan) -> None:
     end_us = what.drawn_end_us
     if end_us is None:

@@ -105,6 +105,24 @@ def test_the_times_of_the_parts_of_connecting_are_attributes_of_that_detail(clie
     assert connected.attributes == {CONNECT_TCP: 0.25, CONNECT_TLS: 0.5}
 
 
+def test_two_handshakes_for_one_connection_are_added_up(client, heard, clock):
+    """With a proxy, and through it with the server; those of the next connection are apart."""
+
+    def connect():
+        attempt = begin_http("POST", HERE)
+        for handshakes in ((0.5, 0.25), (0.125,)):
+            attempt.connecting()
+            for took in handshakes:
+                attempt.part_begins()
+                clock.tick(took)
+                attempt.part_ends(CONNECT_TLS)
+            attempt.sending()
+
+    asked(client, connect)
+    told = [p.attributes for p in heard.phases if p.name == "connect"]
+    assert told == [{CONNECT_TLS: 0.75}, {CONNECT_TLS: 0.125}]
+
+
 def test_a_failed_attempt_and_the_pause_after_it_are_a_retry(client, heard, clock):
     def fail(status):
         answer(clock, sent(clock), status)

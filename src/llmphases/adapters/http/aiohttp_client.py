@@ -87,10 +87,12 @@ def _body_came(session: Any, about: Any, params: Any) -> None:
 
 def _failed(session: Any, about: Any, params: Any) -> None:
     if attempt := _attempt(about):
-        status = getattr(params.exception, "status", None)
-        if isinstance(status, int) and status > 0:  # the session makes errors of these
-            attempt.answered(status, ())
-        attempt.failed(params.exception)
+        error = params.exception
+        status = getattr(error, "status", None)
+        is_of_a_proxy = isinstance(error, sys.modules["aiohttp"].ClientHttpProxyError)
+        if isinstance(status, int) and status > 0 and not is_of_a_proxy:
+            attempt.answered(status, ())  # the session makes errors of these
+        attempt.failed(error)
 
 
 _SIGNALS = {

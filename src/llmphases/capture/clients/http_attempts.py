@@ -33,8 +33,8 @@ class HttpAttempt:
     """
 
     __slots__ = (
-        "_asked", "_asks", "_connect", "_may_fail", "_request", "_since_ns", "address", "body_ns",
-        "is_answered", "is_waiting",
+        "_asked", "_asks", "_connect", "_may_fail", "_parts_ns", "_request", "_since_ns", "address",
+        "body_ns", "is_answered", "is_waiting",
     )  # fmt: skip
 
     def __init__(self, asked: Attempts, address: str, *, asks: bool) -> None:
@@ -50,6 +50,8 @@ class HttpAttempt:
         self._may_fail = asks and not asked.is_one
         self._request = asked.request
         self._connect: OpenPhase | None = None
+        self._parts_ns: dict[str, int] = {}
+        """Of making the connection, by attribute."""
         self._since_ns = 0
 
     # --- before the response ---------------------------------------------------------------
@@ -78,6 +80,7 @@ class HttpAttempt:
     def connecting(self) -> None:
         """There is no connection yet, and one is made now."""
         self._connect = self._waits_for(CONNECT)
+        self._parts_ns = {}
 
     @never_raises
     def part_begins(self) -> None:
@@ -86,9 +89,12 @@ class HttpAttempt:
 
     @never_raises
     def part_ends(self, attribute: str) -> None:
-        """It ends; `attribute` is where its time is kept."""
+        """It ends; `attribute` is where its time is kept, with that of others of its kind."""
         if self._connect is not None:
-            self._connect.attributes[attribute] = (wired().now() - self._since_ns) / 1e9
+            # TLS may be made twice: with a proxy, and through it with the server.
+            took_ns = self._parts_ns.get(attribute, 0) + wired().now() - self._since_ns
+            self._parts_ns[attribute] = took_ns
+            self._connect.attributes[attribute] = took_ns / 1e9
 
     @never_raises
     def sending(self, *, may_be_new: bool = False) -> None:

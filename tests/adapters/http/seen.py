@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import contextlib
+import importlib
+import importlib.util
 import socket
 
 from llmphases.capture.clients.contract import Method, Sdk
@@ -30,6 +32,11 @@ HERE = Sdk(
     before=(1,),
     methods=tuple(Method(where=f"{__name__}:Asks.{name}") for name in ("ask", "ask_async")),
 )
+
+
+def installed(*names):
+    """Those of some packages that are there, by name; tests of the others are left out."""
+    return {name: importlib.import_module(name) for name in names if importlib.util.find_spec(name)}
 
 
 @contextlib.contextmanager

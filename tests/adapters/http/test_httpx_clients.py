@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import groq
-import httpx
-import httpx2
-import openai
 import pytest
 
 from adapters.http.seen import (
@@ -18,6 +14,7 @@ from adapters.http.seen import (
     attempts_are_true,
     closed_port,
     hooked,
+    installed,
     parts,
     reused,
     waits,
@@ -29,26 +26,43 @@ from llmphases.adapters.sdks.groq_sdk import GROQ
 from llmphases.adapters.sdks.openai_sdk import OPENAI
 
 pytestmark = pytest.mark.real
+SDKS = installed("openai", "groq")
+"""The first sits on httpx2, the second on httpx."""
+PLAIN = installed("httpx", "httpx2")
+"""Old versions of one are not to be had beside the other."""
+
+
+def of_them(name, packages):
+    """That class or module, of each package; for `except` and the like."""
+    return tuple(getattr(package, name) for package in packages.values())
 
 
 @pytest.fixture(autouse=True)
 def _hooked():
-    with hooked(OPENAI, GROQ, HTTPX, HTTPX2):
+    clients = {"openai": OPENAI, "groq": GROQ, "httpx": HTTPX, "httpx2": HTTPX2}
+    with hooked(*(clients[name] for name in (*SDKS, *PLAIN))):
         yield
 
 
 @pytest.fixture(autouse=True)
 def _soon(monkeypatch):
     """SDKs try again at once."""
-    for package in (openai, groq):
+    for package in SDKS.values():
         monkeypatch.setattr(package._base_client, "INITIAL_RETRY_DELAY", 0.01)
         monkeypatch.setattr(package._base_client, "MAX_RETRY_DELAY", 0.01)
 
 
-@pytest.fixture(params=["openai", "groq"])
-def client(request, sse_server):
-    """The first sits on httpx2, the second on httpx."""
-    made = getattr(__import__(request.param), {"openai": "OpenAI", "groq": "Groq"}[request.param])
+MADE = {"openai": "OpenAI", "groq": "Groq"}
+
+
+@pytest.fixture(params=SDKS)
+def made(request):
+    """What makes a client."""
+    return getattr(SDKS[request.param], MADE[request.param])
+
+
+@pytest.fixture
+def client(made, sse_server):
     with made(base_url=sse_server.base_url, api_key="none", max_retries=2) as client:
         yield client
 
@@ -112,8 +126,7 @@ def test_attempts_whose_answer_breaks(client, script, heard, sse_server):
 
 
 def test_the_last_failure_is_the_program_s(client, script, heard):
-    errors = (openai.InternalServerError, groq.InternalServerError)
-    with pytest.raises(errors):
+    with pytest.raises(of_them("InternalServerError", SDKS)):
         ask(client, script(fail_times=9, fail_status=500))
     (call,) = heard.calls
     assert (call.requests, call.retries, call.error_type) == (3, 2, "InternalServerError")
@@ -122,7 +135,8 @@ def test_the_last_failure_is_the_program_s(client, script, heard):
 
 def test_a_stream_that_is_cut_keeps_what_it_measured(client, script, heard):
     with llm_call("cut"):
-        with pytest.raises((httpx.HTTPError, openai.APIConnectionError)):
+        errors = of_them("HTTPError", PLAIN) + of_them("APIConnectionError", SDKS)
+        with pytest.raises(errors):
             list(ask(client, script(cut_after=2), stream=True))
         list(ask(client, script(), stream=True))
     (call,) = heard.calls
@@ -140,11 +154,9 @@ def test_who_closes_a_stream_has_no_error(client, script, heard):
     assert {p.error_type for p in heard.phases} == {None}
 
 
-@pytest.mark.parametrize("kind", ["openai", "groq"])
-def test_a_server_that_is_not_there(kind, heard):
-    made = {"openai": openai.OpenAI, "groq": groq.Groq}[kind]
+def test_a_server_that_is_not_there(made, heard):
     url = f"http://127.0.0.1:{closed_port()}"
-    errors = (openai.APIConnectionError, groq.APIConnectionError)
+    errors = of_them("APIConnectionError", SDKS)
     with made(base_url=url, api_key="none", max_retries=1) as client, pytest.raises(errors):
         client.chat.completions.create(**MESSAGES)
     (call,) = heard.calls
@@ -164,27 +176,30 @@ def test_an_attempt_that_takes_too_long(client, script, heard):
     assert {p.error_type for p in waits(heard)} <= {"ReadTimeout", "ConnectTimeout", None}
 
 
-def test_all_of_it_awaited(script, heard, sse_server):
-    asked = [script(fail_times=1, retry_after_s=0.01) for _ in range(4)]
+@pytest.fixture(params=SDKS)
+def made_async(request):
+    return getattr(SDKS[request.param], f"Async{MADE[request.param]}")
 
+
+def test_all_of_it_awaited(made_async, script, heard, sse_server):
     async def main():
-        for made in (openai.AsyncOpenAI, groq.AsyncGroq):
-            async with made(base_url=sse_server.base_url, api_key="none") as client:
-                await ask(client, asked.pop())
-                async for _ in await ask(client, asked.pop(), stream=True):
-                    pass
+        async with made_async(base_url=sse_server.base_url, api_key="none") as client:
+            await ask(client, script(fail_times=1, retry_after_s=0.01))
+            asked = script(fail_times=1, retry_after_s=0.01)
+            async for _ in await ask(client, asked, stream=True):
+                pass
 
     asyncio.run(main())
     for call in heard.calls:
         assert (call.requests, call.retries) == (2, 1)
         assert parts(call)[-3:] == PARTS[1:]
         assert [name for name in parts(call) if name != "connect"] == PARTS[1:] * 2
-    assert [call.stream for call in heard.calls] == [False, True] * 2
+    assert [call.stream for call in heard.calls] == [False, True]
 
 
-def test_a_cancelled_request_ends_at_once(script, heard, sse_server):
+def test_a_cancelled_request_ends_at_once(made_async, script, heard, sse_server):
     async def main():
-        async with openai.AsyncOpenAI(base_url=sse_server.base_url, api_key="none") as client:
+        async with made_async(base_url=sse_server.base_url, api_key="none") as client:
             asking = asyncio.ensure_future(ask(client, script(headers_s=5), stream=True))
             with pytest.raises(TimeoutError):
                 await asyncio.wait_for(asking, 0.2)
@@ -198,9 +213,9 @@ def test_a_cancelled_request_ends_at_once(script, heard, sse_server):
 # --- plain clients ------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=[httpx, httpx2], ids=["httpx", "httpx2"])
+@pytest.fixture(params=PLAIN)
 def package(request):
-    return request.param
+    return PLAIN[request.param]
 
 
 def post(client, sse_server, script, **how):

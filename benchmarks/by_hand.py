@@ -68,6 +68,7 @@ def by_hand(sdk: surroundings.Sdk) -> Callable[[], None]:  # noqa: PLR0915  # on
     output_tokens = histogram(names.INFERENCE_OUTPUT_TOKENS)
     input_used = meter.create_counter(names.USAGE_INPUT_TOKENS.name, "{token}")
     output_used = meter.create_counter(names.USAGE_OUTPUT_TOKENS.name, "{token}")
+    paid = meter.create_counter(names.CALL_PAID.name, names.CALL_PAID.unit)
     active = meter.create_up_down_counter(names.CALLS_ACTIVE.name, names.CALLS_ACTIVE.unit)
 
     def record() -> None:  # noqa: PLR0915  # the same
@@ -143,6 +144,8 @@ def by_hand(sdk: surroundings.Sdk) -> Callable[[], None]:  # noqa: PLR0915  # on
         labels[names.CALL_NESTED] = False
         first_tokens.record(first - start, labels, context)
         fixed_shares.record(share, labels, context)
+        paid.add(fixed, labels | {names.COST: Cost.FIXED.value}, context)
+        paid.add(last - first, labels | {names.COST: Cost.GENERATION.value}, context)
         call_duration.record(end - start, labels, context)
         model = {
             names.OPERATION_NAME: "chat",

@@ -1,7 +1,7 @@
 """The Mistral Python SDK: chat, agents, fill-in-the-middle and embeddings, sync and async.
 
-Seen in mistralai 1.9 to 3.7; from 2 on its modules are one level down. `parse` and `parse_stream`
-go through `complete` and `stream`.
+Seen in mistralai 1.9.1 (there is no 1.9.0) to 3.7; from 2 on its modules are one level down.
+`parse` and `parse_stream` go through `complete` and `stream`.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MISTRALAI = Sdk(
     name="mistralai",
     package="mistralai",
     distribution="mistralai",
-    since=(1, 9),
+    since=(1, 9, 1),
     before=(4,),
     methods=tuple(
         Method(

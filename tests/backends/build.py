@@ -125,14 +125,14 @@ def _build(server: Server) -> bool:
         # A module of our own: `go install` refuses modules whose go.mod replaces something.
         commands = [["go", "mod", "init", "backends"]]
         commands.append(["go", "get", "-tool", *(f"{each}@{server.tag}" for each in packages)])
+        if not all(_run(server.name, command, place) for command in commands):
+            return False
         for (name, _), package in zip(server.missing, packages, strict=True):
             # Without the tables for debuggers: half the time of linking, and half the size.
             build = ["go", "build", "-ldflags=-s -w", f"-tags={server.tags}"]
-            commands.append([*build, "-o", name, package])
-        if not all(_run(server.name, command, place) for command in commands):
-            return False
-        server.folder.mkdir(parents=True, exist_ok=True)
-        for name, _ in server.missing:
+            if not _run(server.name, [*build, "-o", name, package], place):
+                return False
+            server.folder.mkdir(parents=True, exist_ok=True)
             (place / name).rename(server.folder / name)
     return True
 

@@ -18,6 +18,7 @@ from backends.servers import Jaeger, Ports, until
 @pytest.fixture
 def jaeger(built, tmp_path):
     """One of its own, to be ended; where its metrics should go there is nobody."""
+    built("jaeger")
     server = Jaeger(tmp_path / "jaeger", Ports(), prometheus_url="http://127.0.0.1:9")
     try:
         yield server.start()

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import time
+import urllib.request
+import uuid
 from contextlib import contextmanager
 from types import SimpleNamespace
 
+import psutil
 import pytest
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import (
+    ExportMetricsServiceRequest,
+)
 
 from backends.servers import ROOT, Ports, Prometheus, get, until
 from backends.workload import send
+from lab.otlp_receiver import OtlpReceiver
 from llmphases import conventions
 
 yaml = pytest.importorskip("yaml")
@@ -135,7 +142,7 @@ def test_names_and_labels_are_those_of_the_usual_translation(stack, short_job):
     assert {
         "llmphases_phase_duration_seconds_bucket",
         "llmphases_call_duration_seconds_sum",
-        "llmphases_call_fixed_share_ratio_count",
+        "llmphases_call_fixed_share_count",
         "llmphases_calls_active",
         "gen_ai_client_inference_duration_seconds_count",
         "gen_ai_client_inference_usage_input_tokens_total",
@@ -199,11 +206,49 @@ def straight_to(prometheus, stack):
 
 
 # --- what it costs ------------------------------------------------------------------------------
-def test_a_process_of_one_kind_of_call_is_not_many_series(stack, short_job):
-    """docs/backends.md says how many; each process leaves that many until they are too old."""
-    series = stack.value('count({job="short"})')
-    print(f"series of one process with one kind of call: {series:.0f}")
-    assert series <= 250
+@pytest.fixture
+def one_push(tmp_path):
+    """What a program with one kind of call sends when it ends."""
+    bodies = []
+
+    class Keeping(OtlpReceiver):
+        def take(self, path, headers, body):
+            if path == "/v1/metrics":
+                bodies.append(body)
+            return super().take(path, headers, body)
+
+    with Keeping() as receiver:
+        receiver.otlp_endpoint = receiver.url
+        send(receiver, tmp_path / "sent", "crowd", FIVE_CALLS)
+    return ExportMetricsServiceRequest.FromString(bodies[-1])
+
+
+def test_many_short_processes_cost_series_each_and_still_add_up(built, tmp_path, one_push):
+    """docs/backends.md has these figures, of 2,000 processes; `-rP` shows those of this run."""
+    built("prometheus")
+    processes = 200
+    resource = one_push.resource_metrics[0].resource.attributes
+    (instance,) = [pair for pair in resource if pair.key == "service.instance.id"]
+    with other_prometheus(tmp_path) as prometheus:
+        running = psutil.Process(prometheus.process.pid)
+        before = running.memory_info().rss
+        for _ in range(processes):
+            instance.value.string_value = str(uuid.uuid4())
+            request = urllib.request.Request(
+                f"{prometheus.url}/api/v1/otlp/v1/metrics",
+                data=one_push.SerializeToString(),
+                headers={"content-type": "application/x-protobuf"},
+            )
+            urllib.request.urlopen(request, timeout=60).close()
+        more_mib = (running.memory_info().rss - before) / 2**20
+        began = time.monotonic()
+        assert prometheus.value(f"sum(increase({FIRST_TOKEN}_sum[5m]))") == pytest.approx(
+            330 * processes
+        )
+        took_s = time.monotonic() - began
+        series = get(f"{prometheus.url}/api/v1/status/tsdb")["data"]["headStats"]["numSeries"]
+    print(f"{processes} processes: {series} series, {more_mib:.0f} MiB, a sum in {took_s:.2f} s")
+    assert series == 184 * processes
 
 
 # --- made of spans ------------------------------------------------------------------------------

@@ -160,7 +160,10 @@ def test_every_span_comes_back_as_it_was_sent(sent, kept):
 
 
 def test_jaegers_pages_show_the_same_times_and_parents(sent, traces):
-    """In whole microseconds; ours are whole microseconds, so nothing is cut off."""
+    """RC-097, RC-098: none is moved, cut, or longer than it was.
+
+    In whole microseconds; ours are whole microseconds, so nothing is rounded either.
+    """
     bars = {bar.span_id: bar for trace in traces for bar in bars_of(trace)}
     assert len(bars) == len(sent.spans)
     for span in map(plain, sent.spans):
@@ -168,6 +171,13 @@ def test_jaegers_pages_show_the_same_times_and_parents(sent, traces):
         assert (bar.start_us * 1000, bar.end_us * 1000) == (span["start"], span["end"])
         assert (bar.name, bar.parent_id or "") == (span["name"], span["parent"])
         assert {name for name in span["attributes"] if name not in bar.tags} == set()
+
+
+def test_jaeger_has_nothing_to_remark_on_our_spans(traces):
+    """RC-097: it says so on a span that it has moved."""
+    assert [
+        span["warnings"] for trace in traces for span in trace["spans"] if span["warnings"]
+    ] == []
 
 
 def test_numbers_are_numbers_on_jaegers_pages(traces):

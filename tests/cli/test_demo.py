@@ -172,6 +172,19 @@ def test_an_endpoint_of_the_environment_gets_the_traces_as_well(tmp_path: Path) 
 
 
 @pytest.mark.slow
+def test_an_endpoint_for_metrics_gets_these_and_no_other_does(tmp_path: Path) -> None:
+    with OtlpReceiver() as traces, OtlpReceiver() as metrics:
+        demo(
+            tmp_path,
+            OTEL_EXPORTER_OTLP_ENDPOINT=traces.url,
+            OTEL_EXPORTER_OTLP_METRICS_ENDPOINT=f"{metrics.url}/v1/metrics",
+        )
+        assert len(traces.wait_for_spans(17)) >= 17
+        assert traces.points == []
+        assert {point.name for point in metrics.points} > {"llmphases.phase.duration"}
+
+
+@pytest.mark.slow
 def test_an_endpoint_that_takes_nothing_is_not_said_to_have_it(tmp_path: Path) -> None:
     with OtlpReceiver() as receiver:
         nobody = receiver.url

@@ -114,9 +114,15 @@ def _configured(path: str) -> tuple[str, ...]:
     variables = ("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ENDPOINT)
     endpoint = next((os.environ[name] for name in variables if os.environ.get(name)), None)
     # A plain Jaeger refuses metrics: they go where they are asked for in particular.
-    asked = ("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT", "OTEL_METRICS_EXPORTER")
-    metrics = None if any(os.environ.get(name) for name in asked) else False
-    made = configure(endpoint=endpoint, file=path, metrics=metrics, service_name=SERVICE)
+    metrics_endpoint = os.environ.get("OTEL_EXPORTER_OTLP_METRICS_ENDPOINT") or None
+    asked = metrics_endpoint or os.environ.get("OTEL_METRICS_EXPORTER")
+    made = configure(
+        endpoint=endpoint,
+        file=path,
+        metrics=None if asked else False,
+        metrics_endpoint=metrics_endpoint,
+        service_name=SERVICE,
+    )
     if path not in made.traces:
         raise UsageError(
             "nothing is recorded: OTEL_SDK_DISABLED or OTEL_TRACES_EXPORTER=none is set; unset it"

@@ -19,6 +19,7 @@ from llmphases.adapters.sdks.ollama_sdk import OLLAMA
 from llmphases.adapters.sdks.openai_sdk import OPENAI
 from llmphases.capture.children import instrumentation as children
 from llmphases.capture.clients.contract import Sdk
+from llmphases.capture.clients.installed import Versions
 from llmphases.capture.clients.patches import Patches
 from llmphases.errors import ArgumentError
 from llmphases.observers import never_raises
@@ -36,14 +37,16 @@ class Instrumented:
 
 @dataclass(frozen=True, slots=True)
 class _Hooks:
-    install: Callable[[bool, bool], str | None]
-    """Is told `propagate` and `inherit_otel`."""
+    install: Callable[[bool, bool, Versions], str | None]
+    """Is told `propagate`, `inherit_otel` and the versions of what is installed."""
     uninstall: Callable[[], None]
 
 
 def _of_sdk(sdk: Sdk) -> _Hooks:
     patches = Patches(sdk)
-    return _Hooks(lambda _propagate, _inherit_otel: patches.install(), patches.uninstall)
+    return _Hooks(
+        lambda _propagate, _inherit_otel, versions: patches.install(versions), patches.uninstall
+    )
 
 
 _SDKS = (OPENAI, ANTHROPIC, GOOGLE_GENAI, OLLAMA, MISTRALAI, GROQ, BEDROCK, LITELLM, LLM)
@@ -51,7 +54,7 @@ _HTTP = (HTTPX, HTTPX2, AIOHTTP, URLLIB3)
 
 _KNOWN: dict[str, _Hooks] = {
     children.NAME: _Hooks(
-        lambda propagate, inherit_otel: children.install(
+        lambda propagate, inherit_otel, _versions: children.install(
             propagate=propagate, inherit_otel=inherit_otel
         ),
         children.uninstall,
@@ -84,8 +87,9 @@ def instrument(*names: str, propagate: bool = True, inherit_otel: bool = True) -
     """
     skipped: dict[str, str] = {}
     chosen = _chosen("instrument", names)
+    versions = Versions()
     for name in chosen:
-        reason = _install(_KNOWN[name], propagate=propagate, inherit_otel=inherit_otel)
+        reason = _install(_KNOWN[name], versions, propagate=propagate, inherit_otel=inherit_otel)
         if reason:
             skipped[name] = reason
     return Instrumented(
@@ -110,11 +114,13 @@ def _chosen(who: str, names: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names)) or tuple(_KNOWN)
 
 
-def _install(hooks: _Hooks, *, propagate: bool, inherit_otel: bool) -> str | None:
-    done = _try(hooks, propagate=propagate, inherit_otel=inherit_otel)
+def _install(
+    hooks: _Hooks, versions: Versions, *, propagate: bool, inherit_otel: bool
+) -> str | None:
+    done = _try(hooks, versions, propagate=propagate, inherit_otel=inherit_otel)
     return "a fault of ours, which is logged" if done is None else done
 
 
 @never_raises
-def _try(hooks: _Hooks, *, propagate: bool, inherit_otel: bool) -> str:
-    return hooks.install(propagate, inherit_otel) or ""
+def _try(hooks: _Hooks, versions: Versions, *, propagate: bool, inherit_otel: bool) -> str:
+    return hooks.install(propagate, inherit_otel, versions) or ""

@@ -11,6 +11,7 @@ from typing import Any
 
 from llmphases.calls import Ended
 from llmphases.capture.contract import Wiring
+from llmphases.capture.late import catch_up
 from llmphases.clock import anchored
 from llmphases.conventions import ENV_DISABLED, is_switched_on
 from llmphases.observers import Frame, OpenJob, OpenPhase, OpenSpan, never_raises
@@ -20,11 +21,6 @@ from llmphases.recorder.recorder import Description
 
 
 class _Slot:
-    __slots__ = (
-        "adopt", "hand_over", "load", "lock", "open_blocks", "open_calls", "open_jobs", "settings",
-        "wiring",
-    )  # fmt: skip
-
     def __init__(self) -> None:
         self.wiring: Wiring | None = None
         self.load: Callable[[], Wiring] | None = None
@@ -77,7 +73,14 @@ def hand_over() -> None:
 def wire(wiring: Wiring | None) -> Wiring | None:
     """Put another wiring in force (None: the default, when next needed); returns the old one."""
     old, _slot.wiring = _slot.wiring, wiring
+    if wiring is not None:
+        catch_up()
     return old
+
+
+def is_wired() -> bool:
+    """Whether a wiring is in force already."""
+    return _slot.wiring is not None
 
 
 def wired() -> Wiring:
@@ -89,6 +92,7 @@ def wired() -> Wiring:
             if wiring is None:
                 assert _slot.load is not None
                 wiring = _slot.wiring = _slot.load()
+                catch_up()
     return wiring
 
 
@@ -199,8 +203,7 @@ def begin_job(name: str, workers: int | None) -> OpenJob:
     at_ns, offset_ns = stamp(parent)
     drawn_us = parent.lane.begin(at_ns + offset_ns) if parent is not None else None
     job = OpenJob(name, workers, at_ns, offset_ns, drawn_us)
-    job.base = base
-    job.parent = parent
+    job.base, job.parent = base, parent
     around = frame.job if frame is not None else None
     job.is_inside_call = bool(recorder_of(frame) or (around and around.is_inside_call))
     wiring.observers.job_started(job)
@@ -218,10 +221,9 @@ def end_job(job: OpenJob) -> None:
     wall_ns = job.wall(wiring.now())
     job.chunks = next(job.pieces) or next(job.calls)
     if job.parent is not None:
-        end_us = job.parent.lane.finish(job.drawn_start_us, wall_ns, job.lane.last_us)
+        job.drawn_end_us = job.parent.lane.finish(job.drawn_start_us, wall_ns, job.lane.last_us)
     else:
-        end_us = max(wall_ns // 1000, job.drawn_start_us + 1, job.lane.last_us)
-    job.drawn_end_us = end_us
+        job.drawn_end_us = max(wall_ns // 1000, job.drawn_start_us + 1, job.lane.last_us)
     wiring.observers.job_ended(job)
 
 
@@ -290,9 +292,8 @@ def disown_what_is_open() -> None:
         job.drawn_end_us = job.drawn_start_us + 1
     for block in _slot.open_blocks:
         block.end_ns = max(at_ns, block.start_ns)
-    _slot.open_calls.clear()
-    _slot.open_jobs.clear()
-    _slot.open_blocks.clear()
+    for opened in (_slot.open_calls, _slot.open_jobs, _slot.open_blocks):
+        opened.clear()
 
 
 if hasattr(os, "register_at_fork"):

@@ -7,7 +7,12 @@ import os
 import subprocess
 import sys
 
+import pytest
+
+from llmphases.capture import current
 from llmphases.capture.children import instrumentation
+from llmphases.capture.children.hooks import hooks
+from llmphases.testing import recorded_calls
 
 _TRANSPORT = asyncio.base_subprocess.BaseSubprocessTransport
 
@@ -23,6 +28,45 @@ def hooked_places():
     )  # fmt: skip
 
 
+@pytest.fixture(autouse=True)
+def _off_again():
+    yield
+    instrumentation.uninstall()
+
+
+@pytest.fixture
+def _calls_are_recorded():
+    current.wired()
+
+
+def test_before_the_first_call_nothing_is_hooked():
+    before = hooked_places()
+    instrumentation.install(propagate=False)
+    assert hooked_places() == before
+    with recorded_calls():
+        assert subprocess.Popen.__init__ is not before[0]
+        assert not hooks.propagate
+    instrumentation.uninstall()
+    assert hooked_places() == before
+
+
+def test_off_before_the_first_call_it_never_comes():
+    before = hooked_places()
+    instrumentation.install()
+    instrumentation.install()
+    instrumentation.uninstall()
+    current.wired()
+    assert hooked_places() == before
+
+
+def test_settings_that_change_before_the_first_call_count():
+    instrumentation.install(propagate=False, inherit_otel=False)
+    instrumentation.install(inherit_otel=False)
+    current.wired()
+    assert (hooks.propagate, hooks.inherit_otel) == (True, False)
+
+
+@pytest.mark.usefixtures("_calls_are_recorded")
 def test_off_leaves_nothing_behind():
     before = hooked_places()
     instrumentation.install()
@@ -31,6 +75,7 @@ def test_off_leaves_nothing_behind():
     assert hooked_places() == before
 
 
+@pytest.mark.usefixtures("_calls_are_recorded")
 def test_on_twice_is_on_once():
     before = hooked_places()
     instrumentation.install()
@@ -42,6 +87,7 @@ def test_on_twice_is_on_once():
     assert hooked_places() == before
 
 
+@pytest.mark.usefixtures("_calls_are_recorded")
 def test_what_somebody_else_put_around_a_hook_stays(monkeypatch):
     instrumentation.install()
     ours = subprocess.Popen.__init__

@@ -14,6 +14,7 @@ import uvloop
 
 from capture.children.tools_of_ours import tool
 from llmphases import llm_call, post_processing
+from llmphases.capture import current
 from llmphases.capture.children import instrumentation
 from llmphases.capture.children.hooks import hooks
 
@@ -183,6 +184,8 @@ def test_outside_a_call_and_in_a_block_a_child_is_not_touched(calls):
 
 
 def test_off_leaves_nothing_behind():
+    current.wired()  # the hooks come before the first call
+    instrumentation.install()
     hooked = uvloop.Loop.subprocess_exec
     instrumentation.uninstall()
     assert uvloop.Loop.subprocess_exec is not hooked

@@ -4,54 +4,65 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from typing import Any
 
-from llmphases.capture.current import wired
+from llmphases.capture.current import is_wired
+from llmphases.capture.importing import when_imported
+from llmphases.capture.late import before_the_first_call
 
 NAME = "subprocess"
 UVLOOP = "uvloop"
 
-_is_on = False
-_waits_for_uvloop = False
+
+class _State:
+    """A process has one `subprocess`."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.propagate = True
+        self.inherit_otel = True
+        self.cancel: list[Callable[[], None]] = []
+
+
+_state = _State()
 
 
 def install(*, propagate: bool = True, inherit_otel: bool = True) -> str | None:
     """Time what the program starts by `subprocess` and asyncio; says why not, if it cannot be.
 
+    Only what is started inside a call is timed: so the hooks, which take long to load, come before
+    the first call if there was none yet.
+
     `propagate`: tell children where in the trace they are, by their environment. `inherit_otel`:
     leave our own `OTEL_*` variables in it.
     """
-    global _is_on  # noqa: PLW0603  # a process has one `subprocess`
     if os.name != "posix":
         return "needs pipes as POSIX systems have them"
-    from llmphases.capture.children.aio_hooks import asyncio_hooks  # loads asyncio
-    from llmphases.capture.children.hooks import hooks  # not on every system
-
-    wired()  # now, and not within the first child that is started
-    hooks.propagate, hooks.inherit_otel = propagate, inherit_otel
-    if not _is_on:
-        hooks.install()
-        asyncio_hooks.install()
-        _is_on = True
-        _hook_uvloop()
+    _state.propagate, _state.inherit_otel = propagate, inherit_otel
+    if _state.is_on or is_wired():
+        _hook_in()
+    elif not _state.cancel:
+        _state.cancel.append(before_the_first_call(_hook_in))
     return None
 
 
-def _hook_uvloop() -> None:
-    """Now if it is there, else as soon as the program imports it."""
-    global _waits_for_uvloop  # noqa: PLW0603  # as above
-    module = sys.modules.get(UVLOOP)
-    if module is not None:
-        _imported(module)
-    elif not _waits_for_uvloop:
-        import wrapt  # loaded when it is needed
+def _hook_in() -> None:
+    from llmphases.capture.children.aio_hooks import asyncio_hooks  # loads asyncio
+    from llmphases.capture.children.hooks import hooks  # not on every system
 
-        wrapt.register_post_import_hook(_imported, UVLOOP)
-        _waits_for_uvloop = True
+    hooks.propagate, hooks.inherit_otel = _state.propagate, _state.inherit_otel
+    if not _state.is_on:
+        hooks.install()
+        asyncio_hooks.install()
+        _state.is_on = True
+        if UVLOOP in sys.modules:
+            _imported(sys.modules[UVLOOP])
+        _state.cancel.append(when_imported(UVLOOP, _imported))
 
 
 def _imported(module: Any) -> None:
-    if _is_on and hasattr(module, "Loop"):
+    if _state.is_on and hasattr(module, "Loop"):
         from llmphases.capture.children.uvloop_hooks import uvloop_hooks  # as the others
 
         uvloop_hooks.install(module)
@@ -59,8 +70,9 @@ def _imported(module: Any) -> None:
 
 def uninstall() -> None:
     """As it was; children that run are timed to their end."""
-    global _is_on  # noqa: PLW0603  # as above
-    if _is_on:
+    while _state.cancel:
+        _state.cancel.pop()()
+    if _state.is_on:
         from llmphases.capture.children.aio_hooks import asyncio_hooks  # loaded
         from llmphases.capture.children.hooks import hooks  # loaded
         from llmphases.capture.children.uvloop_hooks import uvloop_hooks  # likewise
@@ -68,4 +80,4 @@ def uninstall() -> None:
         uvloop_hooks.uninstall()
         asyncio_hooks.uninstall()
         hooks.uninstall()
-        _is_on = False
+        _state.is_on = False

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import importlib.util
-import re
 import sys
+from collections.abc import Callable
 from functools import partial
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from llmphases.capture.clients.contract import Hook, Hooked, Sdk
-from llmphases.capture.current import wired
+from llmphases.capture.clients.contract import Hook, Hooked, Method, Sdk
+from llmphases.capture.clients.installed import Versions, is_there
+from llmphases.capture.clients.late_methods import LateMethod, settle
+from llmphases.capture.current import is_wired
+from llmphases.capture.importing import when_imported
+from llmphases.capture.late import before_the_first_call
 from llmphases.observers import complain_once, never_raises
 
 
@@ -26,19 +29,26 @@ class _Done(NamedTuple):
 
 
 class Patches:
-    """The wrappers of one SDK."""
+    """The wrappers of one SDK.
+
+    A method that asks a model is hooked into when its SDK is imported, by a stand-in until it is
+    first looked at; what only matters inside a call, before the first one. So the program's start
+    pays for nothing but this bookkeeping.
+    """
 
     def __init__(self, sdk: Sdk) -> None:
         self.sdk = sdk
         self._is_on = False
-        self._waits: set[str] = set()
+        self._cancel: list[Callable[[], None]] = []
         self._done: list[_Done] = []
 
-    def install(self) -> str | None:
-        """Hook in, now or when the SDK is imported; says why not, if it cannot be."""
-        reason = self._unsupported()
+    def install(self, versions: Versions | None = None) -> str | None:
+        """Hook in, now or when the SDK is imported; says why not, if it cannot be.
+
+        `versions`: of what is installed; default: they are looked up.
+        """
+        reason = self._unsupported(versions or Versions())
         if reason is None and not self._is_on:
-            wired()  # now, and not within the first call
             self._is_on = True
             for what in self.sdk.hooked:
                 self._once_imported(what)
@@ -48,40 +58,38 @@ class Patches:
     def uninstall(self) -> None:
         """As it was. What is open is timed to its end."""
         self._is_on = False
+        while self._cancel:
+            self._cancel.pop()()
         _exchange({id(done.ours): done.original for done in self._done if done.is_function})
         while self._done:
             done = self._done.pop()
             if vars(done.owner).get(done.name) is done.ours:  # else somebody has wrapped it since
                 setattr(done.owner, done.name, done.original)
 
-    def _unsupported(self) -> str | None:
+    def _unsupported(self, versions: Versions) -> str | None:
         sdk = self.sdk
-        if sdk.package not in sys.modules and not _is_there(sdk.package):
+        if not is_there(sdk.package):
             return "not installed"
-        version = _version(sdk.distribution)
+        version = versions.of(sdk.distribution)
         if version is not None and not sdk.since <= version < sdk.before:
             since, before, found = (".".join(map(str, v)) for v in (sdk.since, sdk.before, version))
             return f"version {found}; supported is {since} up to {before}"
         return None
 
     def _once_imported(self, what: Hooked) -> None:
-        module = what.where.partition(":")[0]
-        if module in sys.modules:
-            self._patch(what, sys.modules[module])
-        elif what.where not in self._waits:  # wrapt keeps a hook for ever
-            import wrapt  # noqa: PLC0415  # not with `import llmphases`
-
-            self._waits.add(what.where)
-            wrapt.register_post_import_hook(partial(self._patch, what), module)
+        name = what.where.partition(":")[0]
+        if name in sys.modules:
+            self._imported(what, sys.modules[name])
+        self._cancel.append(when_imported(name, partial(self._imported, what)))
 
     @never_raises
-    def _patch(self, what: Hooked, module: Any) -> None:
+    def _imported(self, what: Hooked, module: Any) -> None:
         if not self._is_on:
             return
-        import wrapt  # noqa: PLC0415  # as above
-
-        from llmphases.capture.clients.methods import wrapper_for  # noqa: PLC0415  # loads wrapt
-
+        if not isinstance(what, Method) and not is_wired():
+            later = before_the_first_call(lambda: self._imported(what, module))
+            self._cancel.append(later)
+            return
         path = what.where.partition(":")[2]
         *owners, name = path.split(".")
         try:
@@ -93,10 +101,31 @@ class Patches:
             if not (isinstance(what, Hook) and what.only_in_some):
                 complain_once(f"{self.sdk.name} has no {path} to hook into")
             return
-        # Asked at each use: a program may keep a method of an object beyond `uninstall`.
-        ours = wrapt.FunctionWrapper(original, wrapper_for(what, original), lambda: self._is_on)
+        if is_wired() or not (isinstance(owner, type) and type(original) is FunctionType):
+            ours = self._wrapper(what, original)
+        else:
+            ours = LateMethod(original, lambda: self._no_longer_late(what, ours, original))
+            self._cancel.append(before_the_first_call(lambda: settle(ours)))
         setattr(owner, name, ours)
         self._done.append(_Done(owner, name, original, ours))
+
+    def _wrapper(self, what: Hooked, original: Any) -> Any:
+        import wrapt  # noqa: PLC0415  # not with `import llmphases`
+
+        from llmphases.capture.clients.methods import wrapper_for  # noqa: PLC0415  # loads wrapt
+
+        # Asked at each use: a program may keep a method of an object beyond `uninstall`.
+        return wrapt.FunctionWrapper(original, wrapper_for(what, original), lambda: self._is_on)
+
+    @never_raises
+    def _no_longer_late(self, what: Hooked, late: LateMethod, original: Any) -> Any:
+        ours = self._wrapper(what, original)
+        for number, done in enumerate(self._done):
+            if done.ours is late:
+                self._done[number] = done._replace(ours=ours)
+                if vars(done.owner).get(done.name) is late:
+                    setattr(done.owner, done.name, ours)
+        return ours
 
 
 @never_raises
@@ -111,21 +140,3 @@ def _exchange(others: dict[int, Any]) -> None:
             other = others.get(id(value))
             if other is not None:
                 vars(module)[name] = other
-
-
-def _is_there(package: str) -> bool:
-    try:
-        return importlib.util.find_spec(package) is not None
-    except (ImportError, ValueError):
-        return False
-
-
-def _version(distribution: str) -> tuple[int, ...] | None:
-    """The leading numbers of an installed version; None where nobody can tell."""
-    from importlib import metadata  # noqa: PLC0415  # takes as long as all of ours
-
-    try:
-        version = metadata.version(distribution)
-    except metadata.PackageNotFoundError:
-        return None
-    return tuple(int(part) for part in re.findall(r"\d+", version)[:3])

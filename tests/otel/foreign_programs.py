@@ -83,6 +83,16 @@ def use(peer):
         import langfuse
         langfuse.Langfuse(tracer_provider=provider)
         import langfuse.openai
+    elif peer == "openai_v2":
+        from opentelemetry.instrumentation.openai_v2 import OpenAIInstrumentor
+        OpenAIInstrumentor().instrument()
+    elif peer == "openlit":
+        import tempfile
+        with tempfile.NamedTemporaryFile("w", suffix=".json") as prices:  # else it fetches them
+            prices.write("{}")
+            prices.flush()
+            import openlit
+            openlit.init(pricing_json=prices.name)
     else:
         raise ValueError(peer)
 

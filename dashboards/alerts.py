@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,31 +44,38 @@ class Alert:
     dashboard: str
 
 
+def _increase(
+    metric: names.Metric, matchers: str, window: str, part: str = "", by: Sequence[str] = ()
+) -> str:
+    """As Prometheus sees it: a little off does not matter here, and such rules are read."""
+    return q.total(f"increase({q.series(metric, matchers, part)}[{window}])", by)
+
+
 def _late_share() -> str:
     window = targets.ALERT_WINDOW
-    in_time = q.grown(
+    in_time = _increase(
         names.CALL_FIRST_TOKEN,
         q.boundary(targets.FIRST_TOKEN_TARGET_S),
         window,
         "bucket",
         _BY,
     )
-    calls = q.grown(names.CALL_FIRST_TOKEN, _EVERYTHING, window, "count", _BY)
+    calls = _increase(names.CALL_FIRST_TOKEN, _EVERYTHING, window, "count", _BY)
     return f"1 - {in_time} / ({calls} >= {targets.FEWEST_CALLS})"
 
 
 def _fixed_share() -> str:
     outermost = f'{label_name(names.CALL_NESTED)}="false"'
-    fixed = q.grown(
+    fixed = _increase(
         names.CALL_PAID, f'{outermost}, {q.COST}="{Cost.FIXED}"', targets.ALERT_WINDOW, by=_BY
     )
-    both = q.grown(names.CALL_PAID, outermost, targets.ALERT_WINDOW, by=_BY)
+    both = _increase(names.CALL_PAID, outermost, targets.ALERT_WINDOW, by=_BY)
     return f"({fixed} >= {targets.FIXED_WORTH_S:g}) / {both}"
 
 
 def _retries_per_call() -> str:
-    retries = q.grown(names.RETRIES_TOTAL, _EVERYTHING, targets.ALERT_WINDOW, by=_BY)
-    calls = q.grown(names.CALL_DURATION, _EVERYTHING, targets.ALERT_WINDOW, "count", _BY)
+    retries = _increase(names.RETRIES_TOTAL, _EVERYTHING, targets.ALERT_WINDOW, by=_BY)
+    calls = _increase(names.CALL_DURATION, _EVERYTHING, targets.ALERT_WINDOW, "count", _BY)
     return f"({retries} >= {targets.FEWEST_RETRIES}) / ({calls} > 0)"
 
 

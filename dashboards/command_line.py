@@ -15,7 +15,7 @@ _GIB = 2.0**30
 
 
 def _quantiles(metric: names.Metric, window: str) -> tuple[Query, ...]:
-    buckets = q.increase(metric, q.OF_JOB, window, "bucket")
+    buckets = q.growth(metric, q.OF_JOB, window, "bucket")
     return tuple(
         Query(q.quantile(share, buckets, [q.EXECUTABLE]), f"{_TOOL} {name}")
         for name, share in _QUANTILES.items()
@@ -43,7 +43,7 @@ def _failed(window: str) -> str:
 
 
 def _exit_phase() -> tuple[Query, ...]:
-    buckets = q.increase(
+    buckets = q.growth(
         names.PHASE_DURATION,
         f'{q.OF_JOB}, {q.PHASE}="{Phase.PROCESS_SHUTDOWN}"',
         q.STEP,
@@ -91,6 +91,37 @@ _START = Row(
             width=4,
         ),
         Panel(
+            title="Processes that ended",
+            shows="How many, by executable.",
+            advice="Many more than calls: the tool starts itself again, or is retried.",
+            kind=Kind.TILE,
+            unit="short",
+            decimals=0,
+            queries=(Query(_sum(names.PROCESS_WALL, q.RANGE, "count"), _TOOL),),
+            no_value=_NONE,
+            width=7,
+        ),
+        Panel(
+            title="Start-up over time",
+            shows="The same quantiles every few minutes.",
+            advice="Higher when many start at once: they compete for disk and CPU; start them a "
+            "little apart.",
+            kind=Kind.LINES,
+            unit="s",
+            queries=_quantiles(names.PROCESS_STARTUP, q.STEP),
+            width=8,
+        ),
+        Panel(
+            title="How long does the exit take?",
+            shows="From the last output to the exit, 95 % of the calls of each name.",
+            advice="High: the tool saves a session or sends its own telemetry; most have a switch "
+            "for that.",
+            kind=Kind.LINES,
+            unit="s",
+            queries=_exit_phase(),
+            width=8,
+        ),
+        Panel(
             title="How did they end?",
             shows="Processes by executable and exit code.",
             advice="-9 without a time-out of yours: the machine ran out of memory. 124, -15: "
@@ -111,25 +142,7 @@ _START = Row(
                 ),
             ),
             no_value=_NONE,
-            width=7,
-        ),
-        Panel(
-            title="Start-up over time",
-            shows="The same quantiles every few minutes.",
-            advice="Higher when many start at once: they compete for disk and CPU; start them a "
-            "little apart.",
-            kind=Kind.LINES,
-            unit="s",
-            queries=_quantiles(names.PROCESS_STARTUP, q.STEP),
-        ),
-        Panel(
-            title="How long does the exit take?",
-            shows="From the last output to the exit, 95 % of the calls of each name.",
-            advice="High: the tool saves a session or sends its own telemetry; most have a switch "
-            "for that.",
-            kind=Kind.LINES,
-            unit="s",
-            queries=_exit_phase(),
+            width=8,
         ),
     ),
 )
@@ -148,7 +161,7 @@ _USE = Row(
             queries=(Query(_cpu_share(q.RANGE), _TOOL),),
             warn=(CPU_IDLE_SHARE, 0.8),
             no_value=_NONE,
-            width=8,
+            width=12,
         ),
         Panel(
             title="How much memory does a process take?",
@@ -160,18 +173,7 @@ _USE = Row(
             queries=_quantiles(names.PROCESS_MEMORY, q.RANGE),
             warn=(_GIB, 4 * _GIB),
             no_value=_NONE,
-            width=8,
-        ),
-        Panel(
-            title="Processes that ended",
-            shows="How many, by executable.",
-            advice="Many more than calls: the tool starts itself again, or is retried.",
-            kind=Kind.TILE,
-            unit="short",
-            decimals=0,
-            queries=(Query(_sum(names.PROCESS_WALL, q.RANGE, "count"), _TOOL),),
-            no_value=_NONE,
-            width=8,
+            width=12,
         ),
         Panel(
             title="Memory over time",

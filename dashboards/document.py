@@ -23,10 +23,11 @@ OTEL_EXPORTER_OTLP_ENDPOINT=http://localhost:4318 python your_program.py
 ```
 
 Grafana is at <http://localhost:3000> and opens with *First-token latency*. For a Grafana that you
-have, import the files in `deploy/grafana/dashboards` and choose your Prometheus at the top. It has
-to take OTLP with the flags in `docker-compose.jaeger.yml`, else what short programs leave is
-counted wrong. Of programs that send more than once, Prometheus extends what it saw to the ends of
-the time range: sums may then be a few percent too high, quotients of them are not.
+have, import the files in `deploy/grafana/dashboards` and choose your Prometheus at the top; it has
+to take OTLP (`--web.enable-otlp-receiver`). The dashboards need no other flag: what a program left
+counts in full, be it one push, and is not stretched to the ends of the time range as `increase()`
+does. The alert rules do use `increase()`, and need the flags in `docker-compose.jaeger.yml` for
+programs that push once.
 
 Numbers are those of the chosen service, call and model. Tiles and bars are about the whole time
 range, lines about some minutes each. Calls inside calls count once, in the outermost. What cannot

@@ -25,7 +25,7 @@ def _over_target(window: str) -> str:
 
 
 def _quantiles(window: str, *, exemplars: bool = False) -> tuple[Query, ...]:
-    buckets = q.increase(_FIRST, q.OF_CALL, window, "bucket")
+    buckets = q.growth(_FIRST, q.OF_CALL, window, "bucket")
     return tuple(
         Query(q.quantile(share, buckets), name, has_exemplars=exemplars)
         for name, share in _QUANTILES.items()
@@ -33,7 +33,7 @@ def _quantiles(window: str, *, exemplars: bool = False) -> tuple[Query, ...]:
 
 
 def _p95_by(*labels: str, legend: str) -> tuple[Query, ...]:
-    buckets = q.increase(_FIRST, q.OF_CALL, q.STEP, "bucket")
+    buckets = q.growth(_FIRST, q.OF_CALL, q.STEP, "bucket")
     return (Query(q.quantile(0.95, buckets, labels), legend),)
 
 
@@ -41,7 +41,7 @@ def _made_of(window: str) -> Query:
     """Mean seconds of each phase before a first token, over the calls that have one."""
     before = f'{q.OF_CALL}, {q.COST}="{Cost.FIXED}", {q.PHASE}!="{Phase.PROCESS_SHUTDOWN}"'
     alike = ("job", q.CALL, q.PROVIDER, q.MODEL)
-    seconds = q.increase(names.PHASE_DURATION, before, window, "sum")
+    seconds = q.growth(names.PHASE_DURATION, before, window, "sum")
     streamed = q.grown(_FIRST, q.OF_CALL, window, "count", alike)
     chosen = f"{seconds} and on ({', '.join(alike)}) ({streamed} > 0)"
     calls = q.grown(_FIRST, q.OF_CALL, window, "count")
@@ -53,12 +53,12 @@ def _made_of(window: str) -> Query:
 def _first_chunk() -> tuple[Query, ...]:
     """By either generation of names, of metrics and of the label that tells the provider."""
     new, old = (
-        q.increase(metric, q.OF_REQUEST, q.STEP, "bucket")
+        q.growth(metric, q.OF_REQUEST, q.STEP, "bucket")
         for metric in (names.INFERENCE_FIRST_CHUNK, names.OLD_FIRST_CHUNK)
     )
     by = [q.PROVIDER, q.MODEL]
     legend = f"{{{{{q.MODEL}}}}} {{{{{q.PROVIDER}}}}}"
-    server = q.increase(_SERVER_FIRST_TOKEN, q.OF_REQUEST, q.STEP, "bucket")
+    server = q.growth(_SERVER_FIRST_TOKEN, q.OF_REQUEST, q.STEP, "bucket")
     return (
         Query(q.quantile(0.95, _with_provider(q.either(new, old)), by), legend),
         Query(q.quantile(0.95, _with_provider(server), by), f"{legend} (as others tell it)"),
@@ -188,6 +188,7 @@ _WHERE = Row(
             kind=Kind.LINES,
             unit="s",
             queries=_first_chunk(),
+            no_value="no streams",
             width=8,
         ),
     ),

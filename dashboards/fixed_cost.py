@@ -62,8 +62,8 @@ def _not_told_apart(window: str) -> str:
 
 def _tokens(part: str) -> str:
     """Output tokens by model, under either name; `sum` of them, or `count` of the calls."""
-    new = q.increase(names.INFERENCE_OUTPUT_TOKENS, q.OF_REQUEST, q.RANGE, part)
-    old = q.increase(
+    new = q.growth(names.INFERENCE_OUTPUT_TOKENS, q.OF_REQUEST, q.RANGE, part)
+    old = q.growth(
         names.OLD_TOKEN_USAGE,
         f'{q.OF_REQUEST}, {label_name(names.TOKEN_TYPE)}="output"',
         q.RANGE,

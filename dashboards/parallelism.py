@@ -14,7 +14,7 @@ _WAITS = f'{q.OF_JOB}, {q.PHASE}="{Phase.QUEUE_WAIT}"'
 
 
 def _gauge(metric: names.Metric) -> str:
-    return q.last(metric, q.OF_JOB, [q.JOB_NAME])
+    return q.latest(metric, q.OF_JOB, [q.JOB_NAME])
 
 
 def _idle() -> str:
@@ -27,7 +27,7 @@ def _idle() -> str:
 
 
 def _waits(window: str) -> tuple[Query, ...]:
-    buckets = q.increase(names.PHASE_DURATION, _WAITS, window, "bucket")
+    buckets = q.growth(names.PHASE_DURATION, _WAITS, window, "bucket")
     legend = f"{_JOB}{{{{{q.CALL}}}}}"
     return tuple(
         Query(q.quantile(share, buckets, [q.JOB_NAME, q.CALL]), f"{legend} {name}")
@@ -144,7 +144,7 @@ _WAITING = Row(
             "95 % wait at most so long. No part of the fixed cost of a call where it is a job's.",
             advice="High: more workers, as far as memory and rate limits allow, or fewer and "
             "larger chunks.",
-            kind=Kind.TILE,
+            kind=Kind.BARS,
             unit="s",
             queries=_waits(q.RANGE),
             no_value="no waits",
@@ -178,7 +178,7 @@ _TROUBLE = Row(
                 ),
             ),
             warn=(RETRIES_PER_CALL / 2, RETRIES_PER_CALL),
-            width=6,
+            width=8,
         ),
         Panel(
             title="Time-outs",
@@ -190,7 +190,7 @@ _TROUBLE = Row(
             decimals=0,
             queries=(Query(_counted(names.TIMEOUTS_TOTAL, q.RANGE), "time-outs"),),
             warn=(1, 10),
-            width=4,
+            width=8,
         ),
         Panel(
             title="How much time did failed attempts take?",
@@ -213,7 +213,7 @@ _TROUBLE = Row(
                     "retry",
                 ),
             ),
-            width=6,
+            width=8,
         ),
         Panel(
             title="Which errors ended calls?",
@@ -249,6 +249,7 @@ _TROUBLE = Row(
                 _by_reason(names.TIMEOUTS_TOTAL, "time-out"),
             ),
             no_value="none",
+            width=8,
         ),
         Panel(
             title="Do caches help?",
@@ -263,6 +264,7 @@ _TROUBLE = Row(
                 Query(_hits(q.STEP, q.CALL), f"{{{{{q.CALL}}}}}"),
             ),
             no_value="no caches",
+            width=8,
         ),
     ),
 )

@@ -13,6 +13,9 @@ RANGE = "$__range"
 STEP = "$__rate_interval"
 """A span that holds some pushes, for what is drawn over time."""
 
+_SILENCE = "1h"
+"""How long a program may have sent nothing, and is still known when it sends again."""
+
 JOB = "job"
 """Prometheus' label for `service.name`."""
 CALL = label_name(names.CALL_NAME)
@@ -43,9 +46,19 @@ def series(metric: Metric, matchers: str, part: str = "") -> str:
     return f"{name}{{{matchers}}}"
 
 
-def increase(metric: Metric, matchers: str, window: str, part: str = "") -> str:
-    """By how much each series grew in that time."""
-    return f"increase({series(metric, matchers, part)}[{window}])"
+def growth(metric: Metric, matchers: str, window: str, part: str = "") -> str:
+    """By how much each series grew in that time: its last value, less the one from before.
+
+    `increase()` stretches what it saw to the ends of the range, which is half as much again where
+    a series has two samples, as those of most programs here; and nothing where it has one, on a
+    server without start timestamps. It is asked only where a counter began anew, which those of a
+    process do not: each has series of its own.
+    """
+    one = series(metric, matchers, part)
+    last = f"last_over_time({one}[{window}])"
+    before = f"last_over_time({one}[{_SILENCE}] offset {window})"
+    plain = f"{last} - ({before} or 0 * {last})"
+    return f"({plain} unless resets({one}[{window}]) > 0 or increase({one}[{window}]))"
 
 
 def total(inner: str, by: Sequence[str] = ()) -> str:
@@ -57,7 +70,7 @@ def grown(
     metric: Metric, matchers: str, window: str, part: str = "", by: Sequence[str] = ()
 ) -> str:
     """By how much it grew in that time, all series together."""
-    return total(increase(metric, matchers, window, part), by)
+    return total(growth(metric, matchers, window, part), by)
 
 
 def ratio(over: str, under: str) -> str:
@@ -91,6 +104,6 @@ def boundary_pattern(value: float) -> str:
     return text if "." in text else f"{text}([.]0)?"
 
 
-def last(metric: Metric, matchers: str, by: Sequence[str]) -> str:
+def latest(metric: Metric, matchers: str, by: Sequence[str]) -> str:
     """The last value in the range, also of programs that are gone; of several ones the highest."""
     return f"max by ({', '.join(by)}) (last_over_time({series(metric, matchers)}[{RANGE}]))"

@@ -199,8 +199,23 @@ for _ in range(3):
 print(time.time())
 """
 
+PUSHES = """
+# Twelve calls of 3 s fixed cost and 1 s of generation each, in three pushes: five, five and two.
+clock = fake_clock(began_s_ago=120)
+for n in range(12):
+    with llm_call("often", model="big") as call, call.request():
+        clock.tick(3)
+        call.first_token()
+        clock.tick(1)
+        call.last_token()
+    if n in (4, 9):
+        assert flush()
+        print(time.time())
+        time.sleep(2.1)
+"""
+
 ALL = {
     "boxes": BOXES, "nested": NESTED, "half-seen": HALF_SEEN, "trouble": TROUBLE, "job": JOB,
-    "tools": TOOLS, "streams": STREAMS, "old-names": OLD_NAMES, "others": OTHERS,
+    "pushes": PUSHES, "tools": TOOLS, "streams": STREAMS, "old-names": OLD_NAMES, "others": OTHERS,
 }  # fmt: skip
 """Each under the name of its service."""

@@ -10,12 +10,13 @@ import math
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import grafana_foundation_sdk  # noqa: F401  # without it these are left out
 import pytest
 
 from backends import panel_programs
-from backends.servers import until
+from backends.servers import Ports, Prometheus, until
 from backends.workload import send
 from dashboards.answers import Asked, courses, numbers
 from dashboards.build import BOARDS
@@ -380,7 +381,55 @@ def test_three_of_four_look_ups_hit(shown):
     assert shown("Do caches help?", "trouble") == near({"all": 0.75, "flaky": 0.75})
 
 
-# --- short jobs ---------------------------------------------------------------------------------
+# --- short jobs, long ones and odd ones ---------------------------------------------------------
+def test_what_came_in_several_pushes_counts_in_full_and_is_not_stretched(shown):
+    assert shown("Fixed cost paid in all", "pushes") == near({"fixed": 36})
+    assert shown("In how many calls is more fixed than generated?", "pushes") == {"mostly fixed": 1}
+    waits = shown("How are the waits distributed?", "pushes")
+    assert (waits["+Inf"], waits["2"], waits["3"]) == (12, 0, 12)
+
+
+def test_a_range_that_begins_within_a_programs_life_has_what_came_later(stack, sent):
+    pushed_at = [float(line) for line in sent["pushes"].out.split()]
+    for end_s, calls in ((pushed_at[1] + 1, 5), (pushed_at[1] + 60, 7)):
+        asked = Asked(
+            url=stack.prometheus_url, end_s=end_s, window_s=round(end_s - pushed_at[0] - 1),
+            chosen={"job": "pushes"},
+        )  # fmt: skip
+        assert numbers(PANELS["Fixed cost paid in all"], asked) == near({"fixed": 3 * calls})
+
+
+def test_a_prometheus_without_flags_shows_the_same(built, stack, tmp_path):
+    """But for the receiver: neither start timestamps nor anything that is experimental."""
+    prometheus = Prometheus(tmp_path / "prometheus", Ports(), features="exemplar-storage")
+    try:
+        prometheus.start()
+        there = SimpleNamespace(
+            otlp_endpoint=stack.otlp_endpoint,
+            metrics_endpoint=f"{prometheus.url}/api/v1/otlp/v1/metrics",
+        )
+        for service in ("boxes", "pushes"):
+            send(there, tmp_path / service, service, panel_programs.ALL[service])
+        for service, fixed_s in (("boxes", 90), ("pushes", 36)):
+            asked = Asked(url=prometheus.url, end_s=time.time(), chosen={"job": service})
+            assert numbers(PANELS["Fixed cost paid in all"], asked) == near({"fixed": fixed_s})
+    finally:
+        prometheus.stop()
+
+
+def test_processes_that_share_an_instance_add_up(stack, tmp_path, monkeypatch):
+    """Somebody has given all of them one id: a counter that begins anew, each time."""
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "service.instance.id=one")
+    for n in range(3):
+        send(stack, tmp_path / str(n), "shared", panel_programs.NESTED)
+    counted = f'count_over_time({metric_name(names.CALL_PAID)}{{job="shared"}}[5m])'
+    until(lambda: all(count == 3 for _, count in stack.wait_for(counted)), "three processes")
+    asked = Asked(url=stack.prometheus_url, end_s=time.time(), chosen={"job": "shared"})
+    paid = numbers(PANELS["Fixed cost paid in all"], asked)["fixed"]
+    # Here `increase()` has to help, which stretches: never less than the truth, at most half more.
+    assert 3 * 5 <= paid + 1e-6 <= 3 * 5 * 1.5
+
+
 @pytest.mark.parametrize("later_s", [60, 600, 3000])
 def test_a_program_that_is_gone_is_still_in_the_range(stack, sent, later_s):
     asked = Asked(

@@ -69,7 +69,7 @@ def test_each_panel_says_what_it_shows_and_what_to_do(board, panel):
 @EACH_PANEL
 def test_what_is_over_the_range_asks_for_the_range_and_what_is_over_time_does_not(board, panel):
     for query in panel.queries:
-        windows = set(re.findall(r"\[(\$?\w+)\]", query.expr))
+        windows = set(re.findall(r"\[(\$?\w+)\](?! offset)", query.expr))
         if panel.kind.is_over_the_range:
             assert "$__rate_interval" not in windows
         else:

@@ -24,8 +24,10 @@ from lab.wire_openai import Completions, Responses
 class Timing:
     """How a request is to be answered. Delays are seconds, each after the one before it."""
 
+    opening_s: float = 0.0
+    """From the request to a stream's headers and what opens it."""
     first_token_s: float = 0.0
-    """From the request; headers and what opens a stream come at once."""
+    """From the request."""
     gap_s: float = 0.0
     """Between two tokens; kept from the first one on, so that it does not drift."""
     tokens: int = 3
@@ -34,7 +36,14 @@ class Timing:
     status: int = 200
     """Any other is an error, without an answer."""
     fail_times: int = 0
-    """The first so many requests get a 503."""
+    """The first so many requests get `fail_status`, or are cut."""
+    fail_status: int = 503
+    fail_s: float = 0.0
+    """From the request to that status."""
+    retry_after_s: float | None = None
+    """What it says of when to come back."""
+    cut_after: int | None = None
+    """They get the beginning of a stream with so many tokens, and then the connection breaks."""
 
 
 @dataclass(slots=True)
@@ -67,7 +76,7 @@ _ROUTES = (
     (re.compile(r"/models/([^:/]+):generateContent"), Gemini(), False),
     (re.compile(r"^/api/chat"), Ollama(chat=True), None),
     (re.compile(r"^/api/generate"), Ollama(chat=False), None),
-    (re.compile(r"^/v1/chat/completions"), Mistral(), None),
+    (re.compile(r"^(?:/openai)?/v1/chat/completions"), Mistral(), None),
     (re.compile(r"^/v1/responses"), Responses(), None),
     (re.compile(r"^/v1/completions"), Completions(), None),
     (re.compile(r"^/model/([^/]+)/converse-stream"), Bedrock(), True),
@@ -93,15 +102,21 @@ class _Handler(QuietHandler):
     def _reply(self, served: Served, wire: Any, model: str, streams: bool) -> None:
         owner: WireServer = self.server.owner
         timing, earlier = owner.note(model, served)
-        status = 503 if earlier < timing.fail_times else timing.status
+        fails = earlier < timing.fail_times
+        status = timing.fail_status if fails and timing.cut_after is None else timing.status
         if status != 200:
-            served.pieces.append(("error", time.monotonic_ns()))
-            error = {"error": {"type": "lab", "message": "as it says", "code": status}}
-            self.answer(status, json.dumps(error).encode(), "application/json")
+            self._fail(served, timing, status)
         elif streams:
-            self._stream(served, wire, model, timing)
+            self._stream(served, wire, model, timing, timing.cut_after if fails else None)
         else:
             self._whole(served, wire, model, timing)
+
+    def _fail(self, served: Served, timing: Timing, status: int) -> None:
+        self._until(served.received_ns, timing.fail_s)
+        served.pieces.append(("error", time.monotonic_ns()))
+        error = {"error": {"type": "lab", "message": "as it says", "code": status}}
+        after = {} if timing.retry_after_s is None else {"retry_after": str(timing.retry_after_s)}
+        self.answer(status, json.dumps(error).encode(), "application/json", **after)
 
     def _whole(self, served: Served, wire: Any, model: str, timing: Timing) -> None:
         prefill, generation = timing.first_token_s, timing.gap_s * (timing.tokens - 1)
@@ -110,7 +125,10 @@ class _Handler(QuietHandler):
         served.pieces.append(("whole", time.monotonic_ns()))
         self.answer(200, json.dumps(payload).encode(), "application/json")
 
-    def _stream(self, served: Served, wire: Any, model: str, timing: Timing) -> None:
+    def _stream(
+        self, served: Served, wire: Any, model: str, timing: Timing, cut_after: int | None
+    ) -> None:
+        self._until(served.received_ns, timing.opening_s)
         self.send_response(200)
         self.send_header("content-type", wire.content_type)
         self.send_header("transfer-encoding", "chunked")
@@ -118,9 +136,13 @@ class _Handler(QuietHandler):
         answer = _answer(model, timing, (timing.first_token_s, timing.gap_s * (timing.tokens - 1)))
         for kind, data in wire.opening(answer):
             self._write(served, kind, data)
-        for n in range(timing.tokens):
+        for n in range(timing.tokens if cut_after is None else cut_after):
             self._until(served.received_ns, timing.first_token_s + n * timing.gap_s)
             self._write(served, "token", wire.token(answer, n))
+        if cut_after is not None:
+            served.pieces.append(("cut", time.monotonic_ns()))
+            self.close_connection = True
+            return
         for kind, data in wire.closing(answer):
             self._write(served, kind, data)
         self.wfile.write(b"0\r\n\r\n")

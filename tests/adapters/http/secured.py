@@ -99,6 +99,10 @@ class SecuredChat(SseServer):
 
 
 class _Forwards(QuietHandler):
+    def setup(self) -> None:
+        self.server.owner.connections += 1
+        super().setup()
+
     def _is_refused(self) -> bool:
         owner: Proxy = self.server.owner
         owner.asked.append(f"{self.command} {self.path}")
@@ -160,6 +164,8 @@ class Proxy(LoopbackServer):
         super().__init__()
         self.asked: list[str] = []
         """The methods and targets of what it was asked, as they were."""
+        self.connections = 0
+        """How many were made to it."""
         self.answer_s = 0.0
         """How long a client waits for it to do anything."""
         self.refuses_times = 0

@@ -91,8 +91,10 @@ def went(heard):
 class Secured:
     """What the tests below have in common."""
 
-    untrusted = broken = ""
-    """Why a request has failed: nobody vouches for the server; TLS was broken off."""
+    untrusted: tuple[str, ...] = ()
+    """Why a request may have failed: nobody vouches for the server."""
+    broken = ""
+    """Likewise, TLS was broken off."""
     tells_connecting = True
     """Whether the client says what making a connection was made of."""
 
@@ -139,7 +141,8 @@ class OverTls(Secured):
         fails_as_ever(opened, chat(secured), script, trusts=False)
         (call,), (connect,) = heard.calls, connects(heard)
         assert (call.requests, call.retries, parts(call)) == (1, 0, ["connect"])
-        assert went(heard) == [("retry", self.untrusted)]
+        ((name, reason),) = went(heard)
+        assert (name, reason in self.untrusted) == ("retry", True)
         assert connect.error_type is not None
         assert TLS not in connect.attributes
         assert secured.served() == []
@@ -193,10 +196,14 @@ class ByProxies(Secured):
         with opened(proxy=proxy.url) as post:
             twice(post, chat(sse_server), script)
         assert proxy.asked == [f"POST {chat(sse_server)}"] * 2
-        (call,), (connect,) = heard.calls, connects(heard)
-        assert (parts(call), call.requests, call.retries) == ([*PARTS, *PARTS[1:]], 2, 0)
-        assert reused(heard) == [False, True]
-        assert set(connect.attributes) == ({TCP} if self.tells_connecting else set())
+        (call,), made = heard.calls, connects(heard)
+        is_kept = proxy.connections == 1  # aiohttp 3.10 does not
+        second = PARTS[1:] if is_kept else PARTS
+        assert (parts(call), call.requests, call.retries) == ([*PARTS, *second], 2, 0)
+        assert reused(heard) == [False, is_kept]
+        assert len(made) == proxy.connections
+        told = {TCP} if self.tells_connecting else set()
+        assert {frozenset(one.attributes) for one in made} == {frozenset(told)}
         attempts_are_true(heard, sse_server.served(script.label))
 
     @pytest.fixture(params=[407, 502])
@@ -247,5 +254,6 @@ class ByProxies(Secured):
         fails_as_ever(opened, chat(secured), script, proxy=proxy.url, trusts=False)
         (call,), (connect,) = heard.calls, connects(heard)
         assert (call.requests, parts(call)) == (1, ["connect"])
-        assert went(heard) == [("retry", self.untrusted)]
+        ((name, reason),) = went(heard)
+        assert (name, reason in self.untrusted) == ("retry", True)
         assert TLS not in connect.attributes

@@ -72,14 +72,23 @@ def body(script):
     return MESSAGES | script.extra_body()
 
 
+UNTRUSTED = ("ConnectError", "SSLCertVerificationError")
+"""The second is what httpx 0.25 lets through where it is awaited."""
+
+
 class TestOverTls(OverTls):
-    untrusted = "ConnectError"
+    untrusted = UNTRUSTED
     broken = "ConnectError"
 
 
 class TestByProxies(ByProxies):
-    untrusted = "ConnectError"
+    untrusted = UNTRUSTED
     refused = "ProxyError"
+
+    def test_a_proxy_behind_tls(self, opened, secured, script, heard, package):
+        if package.__version__.startswith("0.25."):
+            pytest.skip("no TLS within TLS yet")
+        super().test_a_proxy_behind_tls(opened, secured, script, heard)
 
     @pytest.mark.parametrize("name", SDKS)
     def test_an_sdk_tries_again_to_get_through(self, name, secured, proxy, script, heard):

@@ -69,12 +69,12 @@ def opened(request, vouched):
 
 
 class TestOverTls(OverTls):
-    untrusted = "SSLError"
+    untrusted = ("SSLError",)
     broken = "ConnectionResetError"
 
 
 class TestByProxies(ByProxies):
-    untrusted = "SSLError"
+    untrusted = ("SSLError",)
     refused = "ProxyError"
 
     def test_its_own_retries_dig_anew(self, secured, proxy, script, heard):

@@ -162,13 +162,22 @@ def _heights(bars: int) -> tuple[float, float]:
     return bars - 0.4 - max(_FEWEST_BARS, bars), bars - 0.4
 
 
-def _over_time(figure: Figure, place: Any, panel: Panel, answer: Answer) -> Any:
-    axes = _axes(figure, place, left_in=0.58, bottom_in=0.5)
+def _over_time(figure: Figure, place: Any, panel: Panel, answer: Answer) -> tuple[Any, int]:
+    """The axes, and into how many columns their legend goes."""
+    columns, lines = _legend_grid(place[2] * figure.get_figwidth(), answer.courses)
+    axes = _axes(figure, place, left_in=0.58, bottom_in=0.32 + 0.17 * lines)
     axes.grid(axis="y", color=_GRID)
     axes.yaxis.set_major_formatter(lambda value, _: as_text(value, panel.unit))
     points = [at for course in answer.courses.values() for at, _ in course]
     _seconds_ago(axes, min(points))
-    return axes
+    return axes, columns
+
+
+def _legend_grid(inches: float, legends: Iterable[str]) -> tuple[int, int]:
+    """Columns and lines."""
+    known = list(legends)
+    columns = max(1, min(len(known), int(inches / (0.35 + 0.056 * max(map(len, known))))))
+    return columns, -(-len(known) // columns)
 
 
 def _seconds_ago(axes: Any, first: float) -> None:
@@ -177,29 +186,26 @@ def _seconds_ago(axes: Any, first: float) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.0f} s" if value else "now")
 
 
-def _legend(axes: Any) -> None:
-    handles, labels = axes.get_legend_handles_labels()
-    inches = axes.get_position().width * axes.figure.get_figwidth()
-    longest = max(map(len, labels))
-    columns = max(1, min(len(labels), int(inches / (0.35 + 0.062 * longest))))
+def _legend(axes: Any, columns: int) -> None:
+    below = 0.2 / (axes.get_position().height * axes.figure.get_figheight())
     axes.legend(
-        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncol=columns,
-        frameon=False, fontsize=7, handlelength=1.1, columnspacing=1.2,
+        loc="upper center", bbox_to_anchor=(0.5, -below), ncol=columns,
+        frameon=False, fontsize=7, handlelength=1.1, columnspacing=1.2, borderaxespad=0,
     )  # fmt: skip
 
 
 def _lines(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:
-    axes = _over_time(figure, place, panel, answer)
+    axes, columns = _over_time(figure, place, panel, answer)
     steps = {"drawstyle": "steps-post"} if panel.kind is Kind.STEPS else {}
     for legend, course in sorted(answer.courses.items()):
         at, values = zip(*course, strict=True)
         axes.plot(at, values, label=legend, linewidth=1.3, marker="o", markersize=2, **steps)
     axes.set_ylim(0, max(1e-9, *(v for c in answer.courses.values() for _, v in c)) * 1.15)
-    _legend(axes)
+    _legend(axes, columns)
 
 
 def _stack(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:
-    axes = _over_time(figure, place, panel, answer)
+    axes, columns = _over_time(figure, place, panel, answer)
     times = sorted({at for course in answer.courses.values() for at, _ in course})
     wide = min((b - a for a, b in pairwise(times)), default=1.0)
     sums = dict.fromkeys(times, 0.0)
@@ -220,7 +226,7 @@ def _stack(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:
     if panel.kind is Kind.SHARES:
         axes.set_ylim(0, 1)
         axes.yaxis.set_major_formatter(lambda value, _: as_text(value, "percentunit"))
-    _legend(axes)
+    _legend(axes, columns)
 
 
 def _heatmap(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:

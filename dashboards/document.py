@@ -41,7 +41,8 @@ def as_markdown(boards: Sequence[Board]) -> str:
 
 
 def _board(board: Board) -> str:
-    return "\n".join([f"## {board.title}", "", board.about, "", *_rows(board.rows)])
+    picture = f"![{board.title}](pictures/{board.name}.png)"
+    return "\n".join([f"## {board.title}", "", board.about, "", picture, "", *_rows(board.rows)])
 
 
 def _rows(rows: Iterable[Row]) -> Iterable[str]:

@@ -28,8 +28,8 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
 OF_THE_FULL_SUITE = {
     "aiohttp", "anthropic", "boto3", "fastapi", "google.genai", "grafana_foundation_sdk", "groq",
-    "httpx", "httpx2", "langchain_core", "llm", "mistralai", "ollama", "openai", "requests",
-    "tenacity", "uvloop", "xllamacpp", "yaml",
+    "httpx", "httpx2", "langchain_core", "llm", "matplotlib", "mistralai", "ollama", "openai",
+    "requests", "tenacity", "uvloop", "xllamacpp", "yaml",
 }  # fmt: skip
 """What the extra `dev` installs and `test` does not."""
 

@@ -11,6 +11,7 @@ def test_every_panel_and_alert_is_explained_in_a_line():
     lines = as_markdown(BOARDS).splitlines()
     for board in BOARDS:
         assert f"## {board.title}" in lines
+        assert f"![{board.title}](pictures/{board.name}.png)" in lines
         for panel in board.panels:
             assert f"- *{panel.title}* {panel.shows} {panel.advice}" in lines
     for alert in ALERTS:

@@ -8,8 +8,9 @@ from typing import Any
 
 import yaml
 
+from dashboards import first_token, fixed_cost, parallelism, targets
 from dashboards import queries as q
-from dashboards import targets
+from dashboards.model import Board
 from dashboards.prometheus_names import label_name
 from llmphases import conventions as names
 from llmphases.phases import Cost
@@ -33,7 +34,8 @@ class Alert:
         limit: The most that is right.
         summary: One line; labels as Go templates of Prometheus have them.
         advice: What to do.
-        dashboard: The uid of the board that shows more.
+        board: The board that shows more.
+        panel: The title of its panel that does.
     """
 
     name: str
@@ -41,7 +43,8 @@ class Alert:
     limit: float
     summary: str
     advice: str
-    dashboard: str
+    board: Board
+    panel: str
 
 
 def _increase(
@@ -89,7 +92,8 @@ ALERTS = (
         summary=f"First tokens of {WHOSE} come later than {targets.FIRST_TOKEN_TARGET_S:g} s in "
         f"more than {1 - targets.OBJECTIVE:.0%} of the calls of the last hour.",
         advice="The panel 'What is the wait made of?' shows the phase to work on.",
-        dashboard="llmphases-first-token",
+        board=first_token.BOARD,
+        panel="How many calls are over the target?",
     ),
     Alert(
         name="LlmFixedCostHigh",
@@ -98,7 +102,8 @@ ALERTS = (
         summary=f"More than {targets.FIXED_SHARE_TARGET:.0%} of the time of {WHOSE} was fixed "
         f"cost in the last hour, and more than {targets.FIXED_WORTH_S / 60:g} minutes of it.",
         advice="Ask for more in each call, in as many calls as there are workers.",
-        dashboard="llmphases-fixed-cost",
+        board=fixed_cost.BOARD,
+        panel="Which calls are mostly fixed cost?",
     ),
     Alert(
         name="LlmRetriesMany",
@@ -107,7 +112,8 @@ ALERTS = (
         summary=f"Of {WHOSE}, more than {targets.RETRIES_PER_CALL:g} requests per call "
         "were sent again in the last hour.",
         advice="With RateLimitError or 429: fewer workers. With connection errors: the network.",
-        dashboard="llmphases-parallelism",
+        board=parallelism.BOARD,
+        panel="How many calls are sent again?",
     ),
 )
 
@@ -123,7 +129,7 @@ def as_prometheus_rules() -> str:
             "annotations": {
                 "summary": alert.summary,
                 "description": alert.advice,
-                "dashboard": alert.dashboard,
+                "dashboard": alert.board.uid,
             },
         }
         for alert in ALERTS
@@ -147,17 +153,16 @@ def as_grafana_provisioning() -> str:
 
 
 def _grafana_rule(alert: Alert) -> dict[str, Any]:
-    span = {"from": _WINDOW_S, "to": 0}
     asked = {
         "refId": "A",
-        "relativeTimeRange": span,
+        "relativeTimeRange": {"from": _WINDOW_S, "to": 0},
         "datasourceUid": _DATASOURCE,
         "model": {"refId": "A", "expr": alert.expr, "instant": True, "range": False},
     }
     over = {"evaluator": {"type": "gt", "params": [alert.limit]}}
     judged = {
         "refId": "B",
-        "relativeTimeRange": span,
+        "relativeTimeRange": {"from": _WINDOW_S, "to": 0},
         "datasourceUid": "__expr__",
         "model": {"refId": "B", "type": "threshold", "expression": "A", "conditions": [over]},
     }
@@ -174,7 +179,8 @@ def _grafana_rule(alert: Alert) -> dict[str, Any]:
         "annotations": {
             "summary": alert.summary.replace("$", "$$"),
             "description": alert.advice,
-            "__dashboardUid__": alert.dashboard,
+            "__dashboardUid__": alert.board.uid,
+            "__panelId__": str(alert.board.number_of(alert.panel)),
         },
     }
 

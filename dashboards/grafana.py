@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from string import ascii_uppercase
 from typing import Any, TypeVar
 
@@ -65,11 +64,10 @@ def as_json(board: Board) -> str:
         .link(_to_the_others())
     )
     add_variables(dashboard, board)
-    numbers = count(1)
-    for row in board.rows:
-        dashboard.with_row(build.Row(row.title).id(next(numbers)))
-        for panel in row.panels:
-            dashboard.with_panel(_BUILDERS[panel.kind](panel).id(next(numbers)))
+    for row_number, row, panels in board.numbered:
+        dashboard.with_row(build.Row(row.title).id(row_number))
+        for number, panel in panels:
+            dashboard.with_panel(_BUILDERS[panel.kind](panel).id(number))
     return f"{JSONEncoder(sort_keys=True, indent=2).encode(dashboard.build())}\n"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import count
 
 
 class Kind(StrEnum):
@@ -94,6 +95,19 @@ class Board:
     def uid(self) -> str:
         """What Grafana's addresses know it by; others' links contain it."""
         return f"llmphases-{self.name}"
+
+    @property
+    def numbered(self) -> tuple[tuple[int, Row, tuple[tuple[int, Panel], ...]], ...]:
+        """Rows and panels with the numbers that links to them contain."""
+        numbers = count(1)
+        return tuple(
+            (next(numbers), row, tuple((next(numbers), panel) for panel in row.panels))
+            for row in self.rows
+        )
+
+    def number_of(self, title: str) -> int:
+        """The number of a panel. Raises `KeyError` if there is none of that title."""
+        return {panel.title: n for _, _, panels in self.numbered for n, panel in panels}[title]
 
     @property
     def panels(self) -> tuple[Panel, ...]:

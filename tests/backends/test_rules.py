@@ -78,7 +78,7 @@ def test_an_alert_fires_when_it_should_and_only_then(promtool, tmp_path, name, s
         "exp_labels": {"severity": "warning", "job": "boxes", "llmphases_call_name": "place_boxes"},
         "exp_annotations": {
             "summary": said(alert.summary), "description": alert.advice,
-            "dashboard": alert.dashboard,
+            "dashboard": alert.board.uid,
         },
     }  # fmt: skip
     test: dict[str, Any] = {

@@ -146,7 +146,7 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     ),
     conventions.CONNECT_DNS: (_PHASE, "s; of the detail `connect`: until the name was resolved"),
     conventions.CONNECT_TCP: (_PHASE, "s; likewise, until the socket was connected"),
-    conventions.CONNECT_TLS: (_PHASE, "s; likewise, for the TLS handshake"),
+    conventions.CONNECT_TLS: (_PHASE, "s; likewise, for the TLS handshakes"),
     conventions.JOB_NAME: (f"{_JOB}, {_CALL}", "the job's name"),
     conventions.JOB_WORKERS: (_JOB, "how many calls may run at once"),
     conventions.JOB_CHUNKS: (_JOB, "calls in the job"),

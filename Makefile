@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-peers test-clis backends test-backends test-pythons bench docs dashboards dashboard-pictures format clean
+.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-peers test-clis backends test-backends test-pythons bench bench-peers docs dashboards dashboard-pictures format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -69,6 +69,9 @@ test-pythons: ## the fast suite on every Python from 3.11 up that is here
 
 bench: $(VENV)/.ready-dev ## what tracing costs; on a quiet machine (benchmarks/README.md)
 	@$(BIN)/python benchmarks
+
+bench-peers: $(VENV)/.ready-dev ## what it costs beside other instrumentations; pip fetches them once
+	@$(BIN)/python benchmarks/peers
 
 docs: $(VENV)/.ready-dev ## writes the generated tables in README.md and docs/ anew
 	@$(BIN)/python docs/generate.py

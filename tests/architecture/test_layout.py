@@ -21,6 +21,7 @@ ELSEWHERE = {
     "dashboards": "what writes the Grafana dashboards, in dashboards/",
     "examples": "the programs in examples/",
     "cases": "reports from other projects, over several modules",
+    "benchmarks": "what benchmarks/ makes of its measurements",
 }
 """Folders of tests that mirror no folder of the package."""
 

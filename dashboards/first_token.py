@@ -32,9 +32,12 @@ def _quantiles(window: str, *, exemplars: bool = False) -> tuple[Query, ...]:
     )
 
 
-def _p95_by(*labels: str, legend: str) -> tuple[Query, ...]:
+def _quantiles_by(*labels: str, legend: str) -> tuple[Query, ...]:
     buckets = q.growth(_FIRST, q.OF_CALL, q.STEP, "bucket")
-    return (Query(q.quantile(0.95, buckets, labels), legend),)
+    return tuple(
+        Query(q.quantile(share, buckets, labels), f"{legend} {name}")
+        for name, share in _QUANTILES.items()
+    )
 
 
 def _made_of(window: str) -> Query:
@@ -162,21 +165,24 @@ _WHERE = Row(
         ),
         Panel(
             title="Which calls wait?",
-            shows="95 % of the calls of each name have their first token by then.",
+            shows="Half, 95 % and 99 % of the calls of each name have their first token by then.",
             advice="One that is much higher than the others has its own reason: open its trace.",
             kind=Kind.LINES,
             unit="s",
-            queries=_p95_by(q.CALL, legend=f"{{{{{q.CALL}}}}}"),
+            queries=_quantiles_by(q.CALL, legend=f"{{{{{q.CALL}}}}}"),
             width=8,
         ),
         Panel(
             title="Which models and providers wait?",
-            shows="95 % of the calls of each model at its provider have their first token by then.",
+            shows="Half, 95 % and 99 % of the calls of each model at its provider have their first "
+            "token by then.",
             advice="The same model slower at one provider: its queue. One model slower everywhere: "
             "its size, or prompts that are longer than those of others.",
             kind=Kind.LINES,
             unit="s",
-            queries=_p95_by(q.PROVIDER, q.MODEL, legend=f"{{{{{q.MODEL}}}}} {{{{{q.PROVIDER}}}}}"),
+            queries=_quantiles_by(
+                q.PROVIDER, q.MODEL, legend=f"{{{{{q.MODEL}}}}} {{{{{q.PROVIDER}}}}}"
+            ),
             width=8,
         ),
         Panel(

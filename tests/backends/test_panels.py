@@ -162,12 +162,18 @@ def test_the_wait_is_made_of_what_came_before_the_first_token(shown):
 
 
 def test_waits_are_told_apart_by_call_model_and_provider(shown):
-    assert set(shown("Which calls wait?", "boxes")) == {"place_boxes", "summarize"}
+    quantiles = ("p50", "p95", "p99")
+
+    def each(*names):
+        return {f"{name} {quantile}" for name in names for quantile in quantiles}
+
+    assert set(shown("Which calls wait?", "boxes")) == each("place_boxes", "summarize")
     by_model = shown("Which models and providers wait?", "boxes")
-    assert set(by_model) == {"big acme", "small acme"}
-    assert by_model["small acme"] == near(0.5 + 0.5 * 0.95)
+    assert set(by_model) == each("big acme", "small acme")
+    assert by_model["small acme p95"] == near(0.5 + 0.5 * 0.95)
+    assert by_model["big acme p50"] == near(3 + 2 * 5 / 8)
     chosen = shown("Which calls wait?", "boxes", chosen={"model": "small"})
-    assert set(chosen) == {"summarize"}
+    assert set(chosen) == each("summarize")
 
 
 def test_first_chunks_are_found_under_either_generation_of_names(shown):

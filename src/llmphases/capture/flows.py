@@ -243,7 +243,7 @@ class Flow:
             known.response_model = facts.response_model or known.response_model
             known.provider = known.provider or facts.provider
             if facts.usage is not None:
-                self.call.add_usage(facts.usage)
+                self.call.add_usage(facts.usage, own=self.is_own)
         failed = ended is Ended.ERROR
         self.call.stream_ended(
             self.track, at_ns, reading, failed=failed, key=self.key,

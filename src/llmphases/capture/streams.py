@@ -69,8 +69,15 @@ def _watched(stream: Any, flow: Flow) -> Any:
 
 
 def watch_here(stream: Any, what: Description, is_token: Callable[[Any], bool] | None) -> Any:
-    """`stream` as a request of the current call, or as a call of its own."""
+    """`stream` as a request of the current call, or as a call of its own.
+
+    One that is watched already, as those of a client that is hooked into, is that already.
+    """
     shape = shape_for(is_token)
+    known = _flow_of(stream)
+    if known is not None and not known.is_over:
+        known.shape = shape or known.shape
+        return stream
     frame = frame_here()
     if block_of(frame) is not None:
         return stream
@@ -94,9 +101,14 @@ def shape_for(is_token: Callable[[Any], bool] | None) -> ChunkShape | None:
 
 def open_call_of(stream: object) -> CallRecorder | None:
     """The call that a watched stream belongs to."""
+    flow = _flow_of(stream)
+    return None if flow is None else flow.call
+
+
+def _flow_of(stream: object) -> Flow | None:
     if issubclass(type(stream), WatchedStream):
         flow: Any = watch_of(stream).flow
     else:
         frame = getattr(stream, "gi_frame", None) or getattr(stream, "ag_frame", None)
         flow = frame.f_locals.get("flow") if frame is not None else None
-    return flow.call if isinstance(flow, Flow) else None
+    return flow if isinstance(flow, Flow) else None

@@ -37,6 +37,7 @@ def close_call(call: CallLifetime, at_ns: int, ended: Ended | None, error_type: 
     reasoning = conversation.first_of(REASONING, duration_ns)
     tokens = [ns for ns in (answer, reasoning) if ns is not None]
     facts = call.facts
+    call.nesting.settle_usage(facts)
     return _call(
         name=call.name,
         start_unix_ns=call.wall(start_ns),

@@ -9,9 +9,9 @@ class Facts:
     """Model, usage, cache and so on; None until somebody says."""
 
     __slots__ = (
-        "attributes", "batch_size", "cache_result", "children", "first_token_rule", "process",
-        "provider", "reported", "reported_trusted", "request_model", "response_model", "stream",
-        "units", "usage",
+        "attributes", "batch_size", "cache_result", "children", "first_token_rule", "own",
+        "process", "provider", "reported", "reported_trusted", "request_model", "response_model",
+        "stream", "units", "usage",
     )  # fmt: skip
 
     def __init__(self, provider: str | None, request_model: str | None) -> None:
@@ -19,6 +19,8 @@ class Facts:
         self.request_model = request_model
         self.response_model: str | None = None
         self.usage: Usage | None = None
+        self.own: Usage | None = None
+        """What the function's own output says of it: maybe the same once more."""
         self.units: int | None = None
         self.batch_size: int | None = None
         self.cache_result: str | None = None
@@ -36,6 +38,17 @@ class Facts:
         """Usage is summed over the requests of a call."""
         if usage:
             self.usage = usage if self.usage is None else self.usage + usage
+
+    def add_own_usage(self, usage: Usage) -> None:
+        """Usage that stands in what the function itself gives out."""
+        if usage:
+            self.own = usage if self.own is None else self.own + usage
+
+    def settle(self, *, is_repeated: bool) -> None:
+        """At the end: what the output says counts, unless it repeats what is told already."""
+        own, self.own = self.own, None
+        if own is not None and not is_repeated:
+            self.add_usage(own)
 
     @property
     def cached(self) -> str | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from llmphases.observers import OpenPhase
 from llmphases.phases import Phase
 from llmphases.recorder.conversation import Conversation
+from llmphases.recorder.facts import Facts
 from llmphases.recorder.ledger import Inner, Piece
 from llmphases.recorder.timeline import Timeline
 
@@ -18,7 +19,7 @@ class Nesting:
 
     __slots__ = (
         "_conversation", "_inside", "_is_open", "_left", "_start_ns", "_timeline", "_tracks",
-        "around", "has_asked", "is_inside_block", "is_spoken",
+        "around", "has_asked", "is_inside_block", "is_spoken", "is_usage_told",
     )  # fmt: skip
 
     def __init__(
@@ -38,6 +39,8 @@ class Nesting:
         """Whether something in here, or in a call inside, has spoken of a request."""
         self.has_asked = False
         """Whether that was in here."""
+        self.is_usage_told = False
+        """Whether a call inside has told its tokens."""
         self._inside: dict[Nesting, None] = {}
         self._left: list[Inner] = []
 
@@ -82,6 +85,14 @@ class Nesting:
         """What was asked in here was asked in the outer call as well, unless a block owns it."""
         if self.around is not None and not self.is_inside_block:
             self.around._speak(at_ns)
+
+    def settle_usage(self, facts: Facts) -> None:
+        """At the end: of a request that was spoken of in here, the output repeats the tokens."""
+        is_told = self.is_usage_told or facts.usage is not None
+        facts.settle(is_repeated=is_told and self.is_spoken)
+        is_told |= facts.usage is not None
+        if is_told and self.around is not None and not self.is_inside_block:
+            self.around.is_usage_told = True
 
     def inner(self, at_ns: int) -> list[Inner]:
         """What the calls inside have left, and those still open have so far."""

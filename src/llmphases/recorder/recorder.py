@@ -198,13 +198,14 @@ class CallRecorder(CallLifetime):
             if trusted is not None:
                 self.facts.trust(trusted=trusted)
 
-    def add_usage(self, usage: Usage) -> None:
-        """Tokens of one more request."""
+    def add_usage(self, usage: Usage, *, own: bool = False) -> None:
+        """Tokens of one more request; `own`: as the output of the function itself says."""
         if is_collecting():
-            later(self.add_usage, usage)
+            later(self.add_usage, usage, own=own)
             return
         with self._lock:
-            self.facts.add_usage(usage)
+            add = self.facts.add_own_usage if own else self.facts.add_usage
+            add(usage)
 
     @never_raises
     def cache(self, result: str) -> None:

@@ -22,6 +22,7 @@ from llmphases.observers import (
     forget_complaints,
     guard,
     never_raises,
+    note_once,
 )
 from llmphases.phases import Cost, Phase
 from llmphases.recorder import CallRecorder
@@ -234,6 +235,19 @@ def test_each_complaint_is_made_once_until_all_are_forgotten(caplog):
     forget_complaints()
     complain_once("this")
     assert len(caplog.records) == 3
+
+
+def test_a_note_is_made_once_by_those_who_want_to_hear_it(caplog):
+    caplog.set_level(logging.INFO, "llmphases")
+    note_once("this")
+    assert caplog.records == []
+    caplog.set_level(logging.DEBUG, "llmphases")
+    for what in ("this", "that", "this"):
+        note_once(what)
+    assert [record.getMessage() for record in caplog.records] == [
+        "llmphases: this", "llmphases: that",
+    ]  # fmt: skip
+    assert {record.levelno for record in caplog.records} == {logging.DEBUG}
 
 
 def test_a_complaint_is_made_once_by_many_threads(caplog):

@@ -429,6 +429,13 @@ def complain_once(what: str) -> None:
         _complain("llmphases: %s; the program goes on, this is logged once", what)
 
 
+def note_once(what: str) -> None:
+    """Say at level DEBUG what is no fault, the first time for each `what`."""
+    mine = object()
+    if logger.isEnabledFor(logging.DEBUG) and _said.setdefault(what, mine) is mine:
+        logger.debug("llmphases: %s", what)
+
+
 def _let_through_what_a_signal_raised() -> None:
     """A handler of the program's that raises, as time-outs do, means the program and not us."""
     error = sys.exception()

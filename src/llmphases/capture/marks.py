@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from types import TracebackType
 from typing import Any, Literal, NoReturn, Self
 
@@ -18,12 +17,10 @@ from llmphases.capture.current import (
 )
 from llmphases.capture.values import clean_text, clean_value
 from llmphases.conventions import is_ours
-from llmphases.observers import Frame, complain_once, never_raises
+from llmphases.observers import Frame, complain_once, never_raises, note_once
 from llmphases.recorder import CallRecorder
 from llmphases.recorder.streams import ANSWER, REASONING
 from llmphases.records import assembler
-
-logger = logging.getLogger("llmphases")
 
 _usage = assembler(Usage)
 
@@ -111,7 +108,7 @@ class LlmCall:
         if source is not None:
             found = wired().usage_of(source)
             if found is None:
-                logger.debug("llmphases: no usage in a %s", type(source).__name__)
+                note_once(f"no usage in a {type(source).__name__}")
             else:
                 self._recorder.add_usage(found)
 
@@ -177,7 +174,7 @@ class LlmCall:
         if not _is_key(key):
             _ignored("call.set_attribute", key, "a name that we do not write")
         elif cleaned is None:
-            logger.debug("llmphases: no attribute value: a %s", type(value).__name__)
+            note_once(f"no attribute value: a {type(value).__name__}")
         else:
             self._recorder.facts.attributes[key] = cleaned
 

@@ -38,14 +38,15 @@ def get(url: str, **parameters: str) -> Any:
         url = f"{url}?{urllib.parse.urlencode(parameters)}"
     try:
         with urllib.request.urlopen(url, timeout=30) as answer:
-            kind, body = answer.headers.get_content_type(), answer.read()
+            body = answer.read()
     except urllib.error.HTTPError as refused:
         raise LookupError(f"{url}: {refused.code} {refused.read()[:500]!r}") from refused
     except OSError as silent:
         raise LookupError(f"{url}: {silent}") from silent
-    if kind != "application/json":  # Jaeger answers what it does not know with its start page
-        raise LookupError(f"{url}: {kind}")
-    return json.loads(body)
+    try:
+        return json.loads(body)
+    except ValueError as other:  # Jaeger answers what it does not know with its start page
+        raise LookupError(f"{url}: {body[:100]!r}") from other
 
 
 def until(found: Any, what: str, timeout_s: float = _READY_S) -> Any:
@@ -106,6 +107,10 @@ class Server:
         """Its arguments."""
         raise NotImplementedError
 
+    def executable(self) -> Path:
+        """What is run."""
+        return program(self.name)
+
     def environment(self) -> dict[str, str]:
         """Its variables, besides those of the machine."""
         return {}
@@ -116,7 +121,7 @@ class Server:
 
     def start(self) -> Self:
         """Start it (again), and wait until it is ready."""
-        built = program(self.name)
+        built = self.executable()
         assert built.exists(), "make backends"
         kept = {name: os.environ[name] for name in ("HOME", "PATH", "TMPDIR") if name in os.environ}
         with (self.folder / "log").open("ab") as log:

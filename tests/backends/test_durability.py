@@ -33,7 +33,9 @@ class Sender:
         self.acknowledged = []
         self._exporter = OTLPSpanExporter(f"{jaeger.otlp_endpoint}/v1/traces", timeout=5)
         self._made = InMemorySpanExporter()
-        provider = TracerProvider(Resource({"service.name": "durable"}), shutdown_on_exit=False)
+        provider = TracerProvider(
+            resource=Resource({"service.name": "durable"}), shutdown_on_exit=False
+        )
         provider.add_span_processor(SimpleSpanProcessor(self._made))
         self._tracer = provider.get_tracer("durable")
         self._has_to_end = threading.Event()

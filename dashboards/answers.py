@@ -39,8 +39,12 @@ class Asked:
 
     def expr(self, query: Query) -> str:
         """The query without variables."""
-        window, step = f"{self.window_s:g}s", f"{self.rate_interval_s:g}s"
-        return expanded(query.expr, window=window, step=step, chosen=self.chosen)
+        return expanded(
+            query.expr,
+            range_s=self.window_s,
+            rate_interval_s=self.rate_interval_s,
+            chosen=self.chosen,
+        )
 
 
 def legend_of(query: Query, labels: Mapping[str, str]) -> str:

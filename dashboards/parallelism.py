@@ -26,6 +26,11 @@ def _idle() -> str:
     return f"max by ({q.JOB_NAME}) (1 - {q.ratio(chunks, f'({waves} * {workers})')})"
 
 
+def _open_on_average() -> str:
+    seconds = q.grown(names.CALL_DURATION, q.OUTERMOST, q.STEP, "sum", [q.CALL])
+    return f"{seconds} / ({q.STEP_MS} / 1000)"
+
+
 def _waits(window: str) -> tuple[Query, ...]:
     buckets = q.growth(names.PHASE_DURATION, _WAITS, window, "bucket")
     legend = f"{_JOB}{{{{{q.CALL}}}}}"
@@ -117,20 +122,13 @@ _WORKERS = Row(
         ),
         Panel(
             title="How many calls were open on average?",
-            shows="Seconds of outermost calls that ended, for each second that went by: calls that "
-            "are too short for the panel beside are in it too.",
+            shows="Seconds of the outermost calls that ended, for each second that went by: calls "
+            "that are too short for the panel beside are in it too. Calls longer than the few "
+            "minutes that a point looks back on come in lumps.",
             advice="Far below the number of workers: they wait for work, or for each other.",
             kind=Kind.LINES,
             unit="short",
-            queries=(
-                Query(
-                    q.total(
-                        f"rate({q.series(names.CALL_DURATION, q.OUTERMOST, 'sum')}[{q.STEP}])",
-                        [q.CALL],
-                    ),
-                    f"{{{{{q.CALL}}}}}",
-                ),
-            ),
+            queries=(Query(_open_on_average(), f"{{{{{q.CALL}}}}}"),),
         ),
     ),
 )

@@ -12,6 +12,8 @@ RANGE = "$__range"
 """The dashboard's whole time range."""
 STEP = "$__rate_interval"
 """A span that holds some pushes, for what is drawn over time."""
+STEP_MS = "$__rate_interval_ms"
+"""The same as a number, of milliseconds."""
 
 _SILENCE = "1h"
 """How long a program may have sent nothing, and is still known when it sends again."""

@@ -52,14 +52,17 @@ def used_by(board: Board) -> set[str]:
     return {name for expr in exprs for name in _NAMED.findall(expr)}
 
 
-def expanded(expr: str, *, window: str, step: str, chosen: Mapping[str, str] | None = None) -> str:
-    """A query as Grafana asks it: over so long a range, in such steps (`1h`, `5m`).
+def expanded(
+    expr: str, *, range_s: float, rate_interval_s: float, chosen: Mapping[str, str] | None = None
+) -> str:
+    """A query as Grafana asks it, over so long a range, each point looking back so far.
 
     Raises `KeyError` for a variable that no dashboard has.
     """
     values = dict.fromkeys(_CHOSEN_FROM, ANYTHING)
     values |= {_TARGET: boundary_pattern(FIRST_TOKEN_TARGET_S), "1": "$1"}
-    values |= {"__range": window, "__rate_interval": step, **(chosen or {})}
+    values |= {"__range": f"{range_s:g}s", "__rate_interval": f"{rate_interval_s:g}s"}
+    values |= {"__rate_interval_ms": f"{1000 * rate_interval_s:g}", **(chosen or {})}
     return _NAMED.sub(lambda match: values[match[1]], expr)
 
 

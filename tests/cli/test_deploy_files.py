@@ -15,7 +15,14 @@ from llmphases.cli.deploy_files import COMPOSE_FILE, DASHBOARDS, MissingFilesErr
 ROOT = Path(__file__).parents[2]
 HERE = {
     PurePosixPath(path.relative_to(ROOT).as_posix()): path.read_bytes()
-    for path in [ROOT / COMPOSE_FILE, *(ROOT / "deploy").rglob("*")]
+    for path in [
+        ROOT / COMPOSE_FILE,
+        *(
+            path
+            for folder in ("grafana", "jaeger", "prometheus")
+            for path in (ROOT / "deploy" / folder).rglob("*")
+        ),
+    ]
     if path.is_file()
 }
 

@@ -16,20 +16,21 @@ from llmphases import conventions as names
 def test_a_board_has_the_variables_that_its_queries_contain(board):
     loaded = json.loads(grafana.as_json(board))
     there = {variable["name"] for variable in loaded["templating"]["list"]}
-    grafanas_own = {"__range", "__rate_interval", "1"}
+    grafanas_own = {"__range", "__rate_interval", "__rate_interval_ms", "1"}
     assert used_by(board) - grafanas_own == there - {"datasource"}
 
 
 def test_an_expanded_query_asks_for_everything_unless_something_is_chosen():
-    expr = 'a{job=~"$job", m=~"$model"}[$__range] + b[$__rate_interval]'
-    assert expanded(expr, window="1h", step="5m") == 'a{job=~".*", m=~".*"}[1h] + b[5m]'
-    chosen = expanded(expr, window="1h", step="5m", chosen={"job": "boxes"})
+    expr = 'a{job=~"$job", m=~"$model"}[$__range] + b[$__rate_interval] / $__rate_interval_ms'
+    times = {"range_s": 3600, "rate_interval_s": 300}
+    assert expanded(expr, **times) == 'a{job=~".*", m=~".*"}[3600s] + b[300s] / 300000'
+    chosen = expanded(expr, **times, chosen={"job": "boxes"})
     assert chosen.startswith('a{job=~"boxes", m=~".*"}')
 
 
 def test_a_variable_that_no_board_has_is_refused():
     with pytest.raises(KeyError):
-        expanded("$nothing", window="1h", step="5m")
+        expanded("$nothing", range_s=3600, rate_interval_s=300)
 
 
 def test_the_target_is_chosen_among_the_boundaries_of_the_histogram():

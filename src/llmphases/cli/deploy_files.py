@@ -10,9 +10,11 @@ from pathlib import Path, PurePosixPath
 from llmphases.errors import LlmphasesError
 
 _IN_THE_WHEEL = "_deploy"
-_FOLDER = "deploy"
+_DEPLOY = PurePosixPath("deploy")
+_FOLDERS = ("grafana", "jaeger", "prometheus")
+"""What the compose file mounts, and the wheel holds."""
 COMPOSE_FILE = "docker-compose.jaeger.yml"
-DASHBOARDS = PurePosixPath(_FOLDER, "grafana", "dashboards")
+DASHBOARDS = _DEPLOY / "grafana" / "dashboards"
 
 
 class MissingFilesError(LlmphasesError, FileNotFoundError):
@@ -26,8 +28,9 @@ def deploy_files() -> dict[PurePosixPath, bytes]:
     """
     root = _root()
     found = {PurePosixPath(COMPOSE_FILE): root.joinpath(COMPOSE_FILE).read_bytes()}
-    for place, file in _below(root.joinpath(_FOLDER), PurePosixPath(_FOLDER)):
-        found[place] = file.read_bytes()
+    for folder in _FOLDERS:
+        for place, file in _below(root.joinpath(_DEPLOY.name, folder), _DEPLOY / folder):
+            found[place] = file.read_bytes()
     return dict(sorted(found.items()))
 
 

@@ -162,7 +162,10 @@ def test_the_flags_of_the_compose_file_are_those_of_the_tests(built, tmp_path):
     shipped = SERVICES["prometheus"]["command"]
     differs = [flag.partition("=")[0] for flag in shipped if flag not in told]
     assert differs == ["--config.file", "--storage.tsdb.path"]
-    assert "--enable-feature=exemplar-storage,st-storage,use-start-timestamps" in told
+    (features,) = [flag for flag in told if flag.startswith("--enable-feature=")]
+    for feature in features.partition("=")[2].split(","):
+        for text in ("deploy/prometheus/prometheus.yml", "docs/backends.md"):
+            assert feature in (ROOT / text).read_text("utf-8")
 
 
 def test_jaeger_ports_that_nobody_set_are_those_of_the_compose_file():

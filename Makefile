@@ -8,7 +8,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-peers test-clis backends test-backends test-pythons bench bench-peers docs dashboards dashboard-pictures format clean
+.PHONY: help demo check lint types imports architecture test test-fast test-cpython test-versions test-peers test-clis backends test-backends scale-parts test-scale test-pythons bench bench-peers docs dashboards dashboard-pictures format clean
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
@@ -60,6 +60,13 @@ backends: ## builds the real Jaeger and Prometheus for test-backends (Go; 11 min
 test-backends: $(VENV)/.ready-dev backends ## what we send, read back from real Jaeger and Prometheus
 	@echo "== test-backends"
 	@$(BIN)/python -m pytest -q -m backends tests/backends
+
+scale-parts: backends ## fetches Kafka and OpenSearch (Java, Maven) and builds the collector (Go) for test-scale
+	@$(PYTHON) tests/backends/scale/parts.py
+
+test-scale: $(VENV)/.ready-dev scale-parts ## spans of many processes through the whole scale path, while parts of it end
+	@echo "== test-scale"
+	@$(BIN)/python -m pytest -q -m scale tests/backends/scale
 
 test-peers: $(VENV)/.ready-dev ## beside instrumentations of others that want other versions than the suite
 	@$(BIN)/python scripts/test-peers

@@ -254,7 +254,7 @@ def test_a_search_by_attribute_finds_the_trace(stack, sent, kept):
             if tags.items() <= {n: str(v) for n, (_, v) in span["attributes"].items()}.items()
         }
 
-    for tags in ({"llmphases.phase": "retry"}, {"llmphases.stream.ended": "exhausted"}):
+    for tags in ({"llmphases.phase": "retry"}, {"llmphases.retries": "1"}):
         assert 0 < len(having(**tags)) < len(sent.trace_ids)
         assert stack.jaeger.search("round-trip", **tags) == having(**tags)
 

@@ -12,7 +12,8 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
-from backends.servers import Jaeger, Ports, until
+from backends.servers import Jaeger, Ports, started, until
+from backends.workload import send
 
 
 @pytest.fixture
@@ -101,3 +102,47 @@ def test_what_came_before_is_there_beside_what_comes_after(jaeger):
 
 def test_a_stopped_jaeger_ends_well_and_soon(jaeger):
     assert jaeger.stop(signal.SIGTERM) == 0
+
+
+# --- metrics ------------------------------------------------------------------------------------
+TWO_CALLS = """
+clock = fake_clock(began_s_ago=200)
+for seconds in (60, 70):
+    with llm_call("place_boxes") as call:
+        call.request_sent()
+        clock.tick(seconds)
+        call.first_token()
+"""
+INCREASE = 'sum(increase(llmphases_call_time_to_first_token_seconds_sum{job="durable"}[5m]))'
+
+
+@pytest.fixture
+def own_stack(built, tmp_path):
+    """A stack whose servers may be ended."""
+    built("prometheus")
+    built("jaeger")
+    with started(tmp_path / "stack") as running:
+        yield running
+
+
+def test_metrics_that_come_while_prometheus_is_away_arrive_when_it_is_back(own_stack, tmp_path):
+    """Jaeger has them in its memory until then, and tries for five minutes."""
+    own_stack.prometheus.stop()
+    send(own_stack, tmp_path / "sent", "durable", TWO_CALLS)
+    own_stack.prometheus.start()
+    assert until(lambda: own_stack.value(INCREASE), "the metrics") == pytest.approx(130)
+
+
+def test_a_jaeger_that_is_stopped_hands_over_the_metrics_it_has(own_stack, tmp_path):
+    send(own_stack, tmp_path / "sent", "durable", TWO_CALLS)
+    own_stack.jaeger.stop()
+    assert until(lambda: own_stack.value(INCREASE), "the metrics") == pytest.approx(130)
+
+
+def test_prometheus_counts_as_before_when_it_was_killed(own_stack, tmp_path):
+    """When each program began to count is kept as well."""
+    send(own_stack, tmp_path / "sent", "durable", TWO_CALLS)
+    until(lambda: own_stack.value(INCREASE), "the metrics")
+    own_stack.prometheus.stop(signal.SIGKILL)
+    own_stack.prometheus.start()
+    assert own_stack.value(INCREASE) == pytest.approx(130)

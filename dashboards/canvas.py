@@ -31,6 +31,8 @@ _CYCLE = ("#4a7fb5", "#ed8936", "#3d9970", "#8e6bbf", "#c9b458", "#d64545", "#7f
 _MOST_TILES_IN_A_LINE = 4
 _LARGEST = 17.0
 """Points, of the number in a tile."""
+_LEAST_DRAWING_IN = 0.9
+"""Inches of a panel that no legend takes."""
 _FEWEST_BARS = 4
 """Room for so many: less would be very thick."""
 
@@ -145,7 +147,8 @@ def _axes(figure: Figure, place: Any, *, left_in: float, bottom_in: float) -> An
 
 def _bars(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:
     longest = max(len(legend) for legend in answer.numbers)
-    axes = _axes(figure, place, left_in=0.2 + 0.062 * longest, bottom_in=0.08)
+    left_in = min(0.2 + 0.062 * longest, 0.6 * place[2] * figure.get_figwidth())
+    axes = _axes(figure, place, left_in=left_in, bottom_in=0.08)
     legends = list(answer.numbers)[::-1]
     values = [answer.numbers[legend] for legend in legends]
     colours = [colours_by_legend().get(legend, _CYCLE[0]) for legend in legends]
@@ -162,22 +165,27 @@ def _heights(bars: int) -> tuple[float, float]:
     return bars - 0.4 - max(_FEWEST_BARS, bars), bars - 0.4
 
 
-def _over_time(figure: Figure, place: Any, panel: Panel, answer: Answer) -> tuple[Any, int]:
-    """The axes, and into how many columns their legend goes."""
-    columns, lines = _legend_grid(place[2] * figure.get_figwidth(), answer.courses)
+def _over_time(
+    figure: Figure, place: Any, panel: Panel, answer: Answer
+) -> tuple[Any, tuple[int, int]]:
+    """The axes, and into how many columns and lines their legend goes."""
+    inches = place[2] * figure.get_figwidth(), place[3] * figure.get_figheight()
+    columns, lines = _legend_grid(inches, answer.courses)
     axes = _axes(figure, place, left_in=0.58, bottom_in=0.32 + 0.17 * lines)
     axes.grid(axis="y", color=_GRID)
     axes.yaxis.set_major_formatter(lambda value, _: as_text(value, panel.unit))
     points = [at for course in answer.courses.values() for at, _ in course]
     _seconds_ago(axes, min(points))
-    return axes, columns
+    return axes, (columns, lines)
 
 
-def _legend_grid(inches: float, legends: Iterable[str]) -> tuple[int, int]:
-    """Columns and lines."""
+def _legend_grid(inches: tuple[float, float], legends: Iterable[str]) -> tuple[int, int]:
+    """Columns and lines; no more lines than leave room for a drawing."""
+    width, height = inches
     known = list(legends)
-    columns = max(1, min(len(known), int(inches / (0.35 + 0.056 * max(map(len, known))))))
-    return columns, -(-len(known) // columns)
+    columns = max(1, min(len(known), int(width / (0.35 + 0.056 * max(map(len, known))))))
+    most = max(1, int((height - _LEAST_DRAWING_IN) / 0.17))
+    return columns, min(most, -(-len(known) // columns))
 
 
 def _seconds_ago(axes: Any, first: float) -> None:
@@ -186,26 +194,28 @@ def _seconds_ago(axes: Any, first: float) -> None:
     axes.xaxis.set_major_formatter(lambda value, _: f"{value:+.0f} s" if value else "now")
 
 
-def _legend(axes: Any, columns: int) -> None:
+def _legend(axes: Any, grid: tuple[int, int]) -> None:
+    columns, lines = grid
+    handles, labels = (found[: columns * lines] for found in axes.get_legend_handles_labels())
     below = 0.2 / (axes.get_position().height * axes.figure.get_figheight())
     axes.legend(
-        loc="upper center", bbox_to_anchor=(0.5, -below), ncol=columns,
+        handles, labels, loc="upper center", bbox_to_anchor=(0.5, -below), ncol=columns,
         frameon=False, fontsize=7, handlelength=1.1, columnspacing=1.2, borderaxespad=0,
     )  # fmt: skip
 
 
 def _lines(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:
-    axes, columns = _over_time(figure, place, panel, answer)
+    axes, grid = _over_time(figure, place, panel, answer)
     steps = {"drawstyle": "steps-post"} if panel.kind is Kind.STEPS else {}
     for legend, course in sorted(answer.courses.items()):
         at, values = zip(*course, strict=True)
         axes.plot(at, values, label=legend, linewidth=1.3, marker="o", markersize=2, **steps)
     axes.set_ylim(0, max(1e-9, *(v for c in answer.courses.values() for _, v in c)) * 1.15)
-    _legend(axes, columns)
+    _legend(axes, grid)
 
 
 def _stack(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:
-    axes, columns = _over_time(figure, place, panel, answer)
+    axes, grid = _over_time(figure, place, panel, answer)
     times = sorted({at for course in answer.courses.values() for at, _ in course})
     wide = min((b - a for a, b in pairwise(times)), default=1.0)
     sums = dict.fromkeys(times, 0.0)
@@ -226,7 +236,7 @@ def _stack(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:
     if panel.kind is Kind.SHARES:
         axes.set_ylim(0, 1)
         axes.yaxis.set_major_formatter(lambda value, _: as_text(value, "percentunit"))
-    _legend(axes, columns)
+    _legend(axes, grid)
 
 
 def _heatmap(figure: Figure, place: Any, panel: Panel, answer: Answer) -> None:

@@ -83,9 +83,13 @@ def _draw(board: Board, url: str, began_s: float, end_s: float, path: Path) -> N
         rate_interval_s=_RATE_INTERVAL_S,
         chosen={"job": job},
     )
-    answers = {panel.title: _answer(panel, asked) for panel in board.panels}
     who = "all services" if board.name == _OF_ALL else f"service {_DEMO}"
-    draw(board, answers, f"{who}, 30 times as fast as the real case", path)
+    draw(board, answers_to(board, asked), f"{who}, 30 times as fast as the real case", path)
+
+
+def answers_to(board: Board, asked: Asked) -> dict[str, Answer]:
+    """What each panel shows, by its title."""
+    return {panel.title: _answer(panel, asked) for panel in board.panels}
 
 
 def _answer(panel: Panel, asked: Asked) -> Answer:

@@ -20,7 +20,9 @@ from backends.servers import Ports, Prometheus, until
 from backends.workload import send
 from dashboards.answers import Asked, courses, numbers
 from dashboards.build import BOARDS
+from dashboards.canvas import draw
 from dashboards.model import Kind
+from dashboards.pictures import answers_to
 from dashboards.prometheus_names import label_name, metric_name
 from dashboards.queries import boundary_pattern
 from llmphases import conventions as names
@@ -106,6 +108,13 @@ def test_where_nothing_happens_nothing_is_divided_by_nothing(stack, quiet_since,
 def test_the_quiet_moment_is_one_at_which_series_are_there_and_do_not_grow(stack, quiet_since):
     count = f'{metric_name(names.CALL_DURATION)}_count{{job="quiet"}}'
     assert stack.value(f"sum(increase({count}[3s]))", at=quiet_since) == 0
+
+
+@pytest.mark.parametrize("board", BOARDS, ids=lambda board: board.name)
+def test_a_board_is_drawn_from_what_was_found(stack, sent, board, tmp_path):
+    asked = Asked(url=stack.prometheus_url, end_s=time.time(), window_s=120)
+    draw(board, answers_to(board, asked), "a test", tmp_path / "picture.png")
+    assert (tmp_path / "picture.png").stat().st_size > 20_000
 
 
 def test_every_metric_of_ours_has_the_name_that_the_queries_use(stack, sent):

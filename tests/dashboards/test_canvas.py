@@ -16,7 +16,7 @@ def answer_to(panel):
         return Answer({}, {"1": COURSE, "5": COURSE, "+Inf": [(at, v + 1) for at, v in COURSE]})
     if panel.kind.is_over_the_range:
         return Answer({f"series {n}": n * 1.5 for n in range(len(panel.queries) * 3)}, {})
-    return Answer({}, {f"series {n}": COURSE for n in range(3)} | {"generation": COURSE[:1]})
+    return Answer({}, {f"a long series {n}": COURSE for n in range(40)} | {"tool": COURSE[:1]})
 
 
 @pytest.mark.slow

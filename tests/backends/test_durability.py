@@ -70,7 +70,7 @@ def lost(jaeger, trace_ids):
     found = []
     for trace_id in trace_ids:
         try:
-            if len(jaeger.spans_of(trace_id)) == 2:
+            if len(jaeger.spans_of(trace_id)) == 2:  # a call and a phase of it
                 found.append(trace_id)
         except LookupError:
             pass
@@ -146,3 +146,17 @@ def test_prometheus_counts_as_before_when_it_was_killed(own_stack, tmp_path):
     own_stack.prometheus.stop(signal.SIGKILL)
     own_stack.prometheus.start()
     assert own_stack.value(INCREASE) == pytest.approx(130)
+
+
+def test_a_killed_jaeger_loses_the_metrics_that_waited_in_it(own_stack, tmp_path):
+    """Which were taken: of metrics an acknowledgement promises less than of spans."""
+    own_stack.prometheus.stop()
+    sent = send(own_stack, tmp_path / "sent", "durable", TWO_CALLS)
+    own_stack.jaeger.stop(signal.SIGKILL)
+    own_stack.prometheus.start()
+    own_stack.jaeger.start()
+    send(own_stack, tmp_path / "later", "later", TWO_CALLS)
+    own_stack.wait_for('{job="later"}')
+    assert own_stack.query('{job="durable"}') == []
+    for trace_id in sent.trace_ids:
+        assert own_stack.jaeger.spans_of(trace_id)

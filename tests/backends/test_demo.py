@@ -76,7 +76,7 @@ def test_the_statistics_pay_fixed_cost_once_for_each_call(sections_and_bars, job
     _, bars = sections_and_bars[job]
     paid = self_seconds_by("llmphases.cost", bars)
     assert paid["fixed"] >= calls * FIXED_S
-    assert 0 < paid["generation"]
+    assert paid["generation"] > 0
     assert paid.keys() <= {"fixed", "generation", "delivery", None}
 
 

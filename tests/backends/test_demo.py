@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from itertools import pairwise
 
 import pytest
 
 from backends.jaeger_views import bars_of, critical_path, seconds_by_name, self_seconds_by
 from backends.servers import until
+from backends.workload import run_llmphases
 
 SCALE = 100
 FIXED_S = 68 / SCALE
@@ -19,20 +17,13 @@ FIXED_S = 68 / SCALE
 @pytest.fixture(scope="module")
 def sections_and_bars(stack, tmp_path_factory):
     """The critical path and the bars of each of its three traces, by the name of the job."""
-    done = subprocess.run(
-        [sys.executable, "-m", "llmphases", "demo", "--scale", str(SCALE)],
-        cwd=tmp_path_factory.mktemp("demo"),
-        env={
-            **os.environ,
-            "OTEL_EXPORTER_OTLP_ENDPOINT": stack.otlp_endpoint,
-            "OTEL_METRICS_EXPORTER": "otlp",
-        },
-        capture_output=True,
-        text=True,
-        check=False,
+    said = run_llmphases(
+        stack,
+        tmp_path_factory.mktemp("demo"),
+        *("demo", "--scale", str(SCALE)),
+        OTEL_METRICS_EXPORTER="otlp",
     )
-    assert done.returncode == 0, done.stderr
-    assert stack.otlp_endpoint in done.stdout
+    assert stack.otlp_endpoint in said
 
     def three():
         found = stack.jaeger.find("llmphases-demo")

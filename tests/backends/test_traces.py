@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 from collections import Counter
 from itertools import pairwise
@@ -13,7 +11,7 @@ import pytest
 
 from backends.jaeger_views import bars_of, critical_path, seconds_by_name, self_seconds_by
 from backends.servers import get, until
-from backends.workload import send
+from backends.workload import run_llmphases, send
 from llmphases.cli.main import main
 
 pytest.importorskip("openai")
@@ -325,20 +323,13 @@ def test_a_command_that_is_run_shows_up_with_its_phases(stack, tmp_path):
     """`llmphases run`, with one variable in the environment and nothing else."""
     tool = [sys.executable, "-m", "llmphases.fake_cli", "--output-format", "stream-json"]
     told = ["--name", "review", "--format", "claude-stream-json"]
-    done = subprocess.run(
-        [sys.executable, "-m", "llmphases", "run", *told, "--", *tool],
-        input="one line\n",
-        env={
-            **os.environ,
-            "OTEL_EXPORTER_OTLP_ENDPOINT": stack.otlp_endpoint,
-            "OTEL_SERVICE_NAME": "commands",
-        },
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
+    run_llmphases(
+        stack,
+        tmp_path,
+        *("run", *told, "--", *tool),
+        read="one line\n",
+        OTEL_SERVICE_NAME="commands",
     )
-    assert done.returncode == 0, done.stderr
     (trace_id,) = until(lambda: stack.jaeger.find("commands"), "the command's trace")
     bars = {bar.name: bar for bar in bars_of(stack.jaeger.trace(trace_id))}
     assert {"review", "process_startup", "time_to_first_token", "generation"} <= set(bars)

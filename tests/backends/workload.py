@@ -93,6 +93,27 @@ def send(stack: Stack, folder: Path, service: str, body: str, protocol: str | No
     return Sent(service, done.stdout, file, _spans_in(file))
 
 
+def run_llmphases(
+    stack: Stack, folder: Path, *words: str, read: str | None = None, **variables: str
+) -> str:
+    """Run `llmphases` with these words and variables; gives what it printed.
+
+    The one variable that it always has is that of the endpoint. `read` is its standard input.
+    """
+    done = subprocess.run(
+        [sys.executable, "-m", "llmphases", *words],
+        cwd=folder,
+        env={**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": stack.otlp_endpoint, **variables},
+        input=read,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
 def _spans_in(file: Path) -> list[dict[str, Any]]:
     return [
         {**span, "resource": resource["resource"], "scope": scope["scope"]}

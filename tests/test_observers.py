@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 import signal
 import threading
@@ -97,6 +98,53 @@ def test_an_observer_that_calls_the_programs_own_code_is_logged_once_and_hears_o
 @pytest.mark.parametrize("event", EVENTS)
 def test_an_observer_does_nothing_by_default(event):
     assert getattr(Observer(), event)(*EVENTS[event]) is None
+
+
+class Parts:
+    """Functions of every number of parameters, all of which fail."""
+
+    @never_raises
+    def of_itself(self):
+        """One."""
+        raise ValueError
+
+    @never_raises
+    def of_more(self, one, *, two=2):
+        """Three."""
+        raise ValueError
+
+    @never_raises
+    def of_any(self, *all_of_it, **named):
+        """Any."""
+        raise ValueError
+
+    @staticmethod
+    @never_raises
+    def of_none():
+        """None."""
+        raise ValueError
+
+    @staticmethod
+    @never_raises
+    def of_what_may_be_left_out(one=1):
+        """One or none."""
+        raise ValueError
+
+    def bound(self):
+        """One, given already."""
+        raise ValueError
+
+
+def test_a_guard_takes_what_its_function_takes(caplog):
+    parts = Parts()
+    assert parts.of_itself() is None
+    assert parts.of_more(1, two=3) is parts.of_more(one=1) is None
+    assert parts.of_any() is parts.of_any(1, two=2) is None
+    assert parts.of_none() is None
+    assert parts.of_what_may_be_left_out() is parts.of_what_may_be_left_out(one=2) is None
+    assert never_raises(parts.bound)() is None
+    assert [record.exc_info[0] for record in caplog.records] == [ValueError] * 6
+    assert inspect.signature(Parts.of_itself) == inspect.signature(Parts.bound)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit])

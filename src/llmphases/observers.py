@@ -16,7 +16,8 @@ import traceback
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from contextvars import ContextVar
-from types import CodeType
+from inspect import CO_VARARGS, CO_VARKEYWORDS
+from types import CodeType, FunctionType
 from typing import Any, NamedTuple, ParamSpec, Protocol, TypeVar
 
 from llmphases.calls import AttributeValue, Call
@@ -464,6 +465,8 @@ def _complain(message: str, *about: object) -> None:
 
 def never_raises(function: Callable[P, R]) -> Callable[P, R | None]:
     """Around everything of ours that runs inside the user's program: a fault gives None."""
+    if _takes_one(function):
+        return _guarded_of_one(function)
 
     @functools.wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> R | None:
@@ -474,6 +477,29 @@ def never_raises(function: Callable[P, R]) -> Callable[P, R | None]:
             return None
 
     return guarded
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    """Whether it has one parameter (`self`, mostly), which has no default and is given by place."""
+    if type(function) is not FunctionType:  # a bound method counts its `self` as well
+        return False
+    code = function.__code__
+    is_plain = not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS) and not code.co_kwonlyargcount
+    return code.co_argcount == 1 and is_plain and not function.__defaults__
+
+
+def _guarded_of_one(function: Any) -> Callable[P, R | None]:
+    """The same, in a fifth of the time: to take any arguments and hand them on costs 0.2 us."""
+
+    @functools.wraps(function)
+    def guarded(one: Any, /) -> Any:
+        try:
+            return function(one)
+        except Exception:
+            complain_once(f"a fault in {function.__qualname__}")
+            return None
+
+    return guarded  # type: ignore[return-value]  # one parameter, seen at run time
 
 
 def guard(function: Callable[P, R], default: R, what: str) -> Callable[P, R]:

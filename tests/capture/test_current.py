@@ -86,21 +86,6 @@ def test_threads_and_tasks_are_told_apart():
     assert own != other
 
 
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (None, (Ended.EXHAUSTED, None)),
-        (ValueError(), (Ended.ERROR, "ValueError")),
-        (GeneratorExit(), (Ended.CLOSED, None)),
-        (SystemExit(1), (Ended.EXIT, None)),
-        (KeyboardInterrupt(), (Ended.INTERRUPTED, "KeyboardInterrupt")),
-        (asyncio.CancelledError(), (Ended.CANCELLED, "CancelledError")),
-    ],
-)
-def test_how_a_body_ended_is_told_by_what_left_it(error, expected):
-    assert current.outcome(error) == expected
-
-
 def test_what_is_open_when_the_program_goes_is_ended(calls):
     with llm_call("open"):
         current.close_open_calls()

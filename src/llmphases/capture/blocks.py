@@ -14,12 +14,13 @@ from llmphases.capture.current import (
     end_call,
     is_disabled,
     is_off_here,
-    outcome,
     recorder_of,
     stamp,
+    standing,
     wired,
 )
 from llmphases.capture.marks import LlmCall, leave
+from llmphases.capture.outcomes import outcome
 from llmphases.capture.scopes import Scope
 from llmphases.errors import ArgumentError
 from llmphases.observers import Frame, OpenPhase, never_raises
@@ -68,11 +69,10 @@ class PhaseBlock(Scope["PhaseBlock"]):
     @never_raises
     def open(self) -> Any:
         """Begin without making it current; gives the context for what is inside, None if off."""
-        if is_off_here():
+        here = standing()
+        if here is None:
             return None
-        wiring = wired()
-        base = wiring.carrier.variable.get()
-        frame = wiring.carrier.frame_of(base)
+        wiring, base, frame = here
         recorder = self._recorder = recorder_of(frame)
         if recorder is None:
             opened: OpenPhase | None = _lone(self._phase, self._name, block_of(frame), base)
@@ -101,7 +101,7 @@ class PhaseBlock(Scope["PhaseBlock"]):
         opened, self._open = self._open, None
         if opened is None:
             return
-        error_type = outcome(error)[1]
+        error_type = None if error is None else outcome(error)[1]
         if self._recorder is not None:
             self._recorder.close_block(opened, wired().now(), error_type)
         else:

@@ -12,6 +12,7 @@ from typing import Any
 from llmphases.calls import Ended
 from llmphases.capture.contract import Wiring
 from llmphases.capture.late import catch_up
+from llmphases.capture.outcomes import outcome
 from llmphases.clock import anchored
 from llmphases.conventions import ENV_DISABLED, is_switched_on
 from llmphases.observers import Frame, OpenJob, OpenPhase, OpenSpan, never_raises
@@ -102,14 +103,24 @@ def is_disabled() -> bool:
 
 
 def is_off_here() -> bool:
-    """Whether nobody listens, or `is_disabled`: asked last, for the environment answers slowly."""
+    """Whether nobody listens, or `is_disabled`."""
+    return is_disabled() if _slot.wiring is None else standing() is None
+
+
+def standing() -> tuple[Wiring, Any, Frame | None] | None:
+    """The wiring, context value and frame in force; None where nobody listens or `is_disabled`."""
     wiring = _slot.wiring
-    if wiring is not None:
-        if wiring.observers.is_empty:
-            return True
-        if wiring.carrier.frame_of(wiring.carrier.variable.get()) is not None:
-            return False
-    return is_disabled()
+    if wiring is None:
+        if is_disabled():
+            return None
+        wiring = wired()
+    if wiring.observers.is_empty:
+        return None
+    base = wiring.carrier.variable.get()
+    frame = wiring.carrier.frame_of(base)
+    if frame is None and is_disabled():  # asked last: the environment answers slowly
+        return None
+    return wiring, base, frame
 
 
 def context_key() -> Hashable:
@@ -179,10 +190,12 @@ def end_call(
     at_ns: int | None = None, error_type: str | None = None,
 ) -> None:  # fmt: skip
     """Close a call with what became of it; `error_type` is for a failure that raises nothing."""
-    how, raised = outcome(error)
-    if error is not None and ended is None and how in {Ended.INTERRUPTED, Ended.EXIT}:
-        ended = how
-    call.finish(wired().now() if at_ns is None else at_ns, ended, raised or error_type)
+    if error is not None:
+        how, raised = outcome(error)
+        error_type = raised or error_type
+        if ended is None and how in {Ended.INTERRUPTED, Ended.EXIT}:
+            ended = how
+    call.finish(wired().now() if at_ns is None else at_ns, ended, error_type)
     _slot.open_calls.discard(call)
 
 
@@ -225,21 +238,6 @@ def end_job(job: OpenJob) -> None:
     else:
         job.drawn_end_us = max(wall_ns // 1000, job.drawn_start_us + 1, job.lane.last_us)
     wiring.observers.job_ended(job)
-
-
-def outcome(error: BaseException | None) -> tuple[Ended, str | None]:
-    """How a body that left this way ended, and its `error.type` (None: no error)."""
-    if error is None:
-        return Ended.EXHAUSTED, None
-    if isinstance(error, GeneratorExit):
-        return Ended.CLOSED, None
-    if isinstance(error, SystemExit):
-        return Ended.EXIT, None
-    name = type(error).__qualname__
-    if isinstance(error, KeyboardInterrupt):
-        return Ended.INTERRUPTED, name
-    # by name, so that no event loop has to be imported
-    return (Ended.CANCELLED if name == "CancelledError" else Ended.ERROR), name
 
 
 @never_raises

@@ -13,7 +13,8 @@ from typing import Any
 
 from llmphases.calls import Ended
 from llmphases.capture.contract import ChunkFacts, ChunkShape, Wiring
-from llmphases.capture.current import begin_call, context_key, end_call, outcome, wired
+from llmphases.capture.current import begin_call, context_key, end_call, wired
+from llmphases.capture.outcomes import outcome
 from llmphases.capture.untraced import NOTHING, no_token
 from llmphases.observers import Frame, OpenSpan, complain_once, never_raises
 from llmphases.recorder import CallRecorder

@@ -11,10 +11,10 @@ from llmphases.capture.current import (
     block_of,
     context_key,
     frame_here,
-    outcome,
     recorder_of,
     wired,
 )
+from llmphases.capture.outcomes import outcome
 from llmphases.capture.values import clean_text, clean_value
 from llmphases.conventions import is_ours
 from llmphases.observers import Frame, complain_once, never_raises, note_once
@@ -264,7 +264,8 @@ def leave(token: Any) -> None:
 
 
 def _is_in_block() -> bool:
-    return block_of(frame_here()) is not None
+    frame = frame_here()
+    return frame is not None and block_of(frame) is not None
 
 
 def _base() -> object:

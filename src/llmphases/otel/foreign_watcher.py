@@ -8,6 +8,7 @@ from weakref import WeakSet
 from opentelemetry.context import Context
 from opentelemetry.sdk.trace import Span, SpanProcessor
 
+from llmphases.conventions import SCOPE
 from llmphases.observers import never_raises
 from llmphases.otel.foreign_watch import note_start
 
@@ -17,9 +18,19 @@ _watched: WeakSet[Any] = WeakSet()
 class ForeignWatcher(SpanProcessor):
     """Only looks at spans when they begin; exports nothing, and holds nothing up."""
 
+    def __init__(self) -> None:
+        self._ours: Any = None
+        """The scope of our own spans: all of one tracer share it, and most spans here are ours."""
+
     def on_start(self, span: Span, parent_context: Context | None = None) -> None:
         """A span begins, maybe inside a call of ours."""
-        note_start(span, parent_context)
+        scope = getattr(span, "instrumentation_scope", None)
+        if scope is not None and scope is self._ours:
+            return
+        if scope is not None and scope.name == SCOPE:
+            self._ours = scope
+        else:
+            note_start(span, parent_context)
 
 
 @never_raises

@@ -98,9 +98,10 @@ class Timeline:
         if phase.is_detail:
             self._details.append(phase)
         else:
-            piece = Piece(phase.phase, phase.start_ns, end_ns, phase.sequence, track)
-            piece.request, piece.origin = phase.request, phase.origin
-            piece.drawn = phase.drawn_start_us, phase.drawn_end_us
+            piece = Piece(
+                phase.phase, phase.start_ns, end_ns, phase.sequence, track, request=phase.request,
+                origin=phase.origin, drawn=(phase.drawn_start_us, phase.drawn_end_us),
+            )  # fmt: skip
             self.pieces.append(piece)
         if hold:
             self._held[phase] = None
@@ -171,8 +172,10 @@ class Timeline:
     ) -> OpenPhase | None:  # fmt: skip
         """Note a phase that is known only afterwards; it is drawn, and given, if there is room."""
         end_ns = max(start_ns, end_ns)
-        piece = Piece(phase, start_ns, end_ns, sequence or next_sequence(), track)
-        piece.request, piece.origin = request, origin
+        piece = Piece(
+            phase, start_ns, end_ns, sequence or next_sequence(), track, request=request,
+            origin=origin,
+        )  # fmt: skip
         self.pieces.append(piece)
         return self._draw(piece, self._call, is_stall=False, error_type=error_type)
 

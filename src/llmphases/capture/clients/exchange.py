@@ -14,12 +14,12 @@ from llmphases.capture.current import (
     block_of,
     end_call,
     is_off_here,
-    outcome,
     recorder_of,
     wired,
 )
 from llmphases.capture.flows import Flow
 from llmphases.capture.marks import leave
+from llmphases.capture.outcomes import outcome
 from llmphases.capture.returned import named_as
 from llmphases.capture.streams import is_stream, watched
 from llmphases.capture.values import clean_text

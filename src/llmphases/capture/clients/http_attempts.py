@@ -10,8 +10,9 @@ from collections.abc import Iterable
 from typing import Any, Final
 
 from llmphases.capture.attempts import Attempts
-from llmphases.capture.current import frame_here, outcome, wired
+from llmphases.capture.current import frame_here, wired
 from llmphases.capture.marks import leave
+from llmphases.capture.outcomes import outcome
 from llmphases.conventions import CONNECTION_REUSED
 from llmphases.observers import Frame, OpenPhase, never_raises
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from backends.scale import parts
-from backends.servers import ROOT, Jaeger, Ports, Server, get
+from backends.servers import ROOT, Jaeger, Ports, Prometheus, Server, get
 
 COMPOSE_FILE = ROOT / "docker-compose.scale.yml"
 CONFIG = ROOT / "deploy" / "scale"
@@ -227,6 +227,17 @@ class Sampler(ContribCollector):
 
     file = "sampler.yaml"
     health = "SAMPLER_HEALTH_PORT"
+
+
+class MetricsStore(Prometheus):
+    """Stands for any store that speaks Prometheus' remote write."""
+
+    @property
+    def name(self) -> str:
+        return "prometheus"
+
+    def command(self) -> list[str]:
+        return [*super().command(), "--web.enable-remote-write-receiver"]
 
 
 def _listens(address: str) -> bool:

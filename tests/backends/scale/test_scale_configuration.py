@@ -130,6 +130,17 @@ def test_what_both_compose_files_have_is_of_one_version():
     assert {name: here[name] for name in there} == there
 
 
+def test_prometheus_has_the_same_flags_as_on_one_machine():
+    def flags(services):
+        return [
+            each
+            for each in services["prometheus"]["command"]
+            if not each.startswith("--config.file=")
+        ]
+
+    assert flags(SERVICES) == flags(one_machine()["services"])
+
+
 def test_the_data_of_both_compose_files_is_apart():
     assert COMPOSE["name"] != one_machine()["name"]
 
@@ -229,7 +240,7 @@ def test_nothing_is_acknowledged_that_is_in_memory_only():
 def test_both_ways_make_the_same_metrics_of_spans():
     here = yaml.safe_load((CONFIG / "gateway.yaml").read_text("utf-8"))
     there = yaml.safe_load((ROOT / "deploy/jaeger/config.yaml").read_text("utf-8"))
-    assert here["connectors"]["spanmetrics"] == there["connectors"]["spanmetrics"]
+    assert here["connectors"]["span_metrics"] == there["connectors"]["spanmetrics"]
 
 
 def test_prometheus_that_hands_on_is_the_same_in_all_else():

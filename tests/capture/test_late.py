@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+import time
+
 from llmphases.capture import current
 from llmphases.capture.late import before_the_first_call
 from llmphases.testing import recorded_calls
@@ -48,3 +51,31 @@ def test_no_wiring_is_none_to_wait_for():
     current.wire(None)
     assert done == []
     take_back()
+
+
+def test_another_thread_has_no_wiring_before_it_is_done():
+    """Else its first call would begin without the hooks that the first call waits for."""
+    is_doing, may_go_on, done, seen = threading.Event(), threading.Event(), [], []
+
+    def slow():
+        current.wired()  # who does it has the wiring, for whatever it needs of it
+        is_doing.set()
+        may_go_on.wait(10)
+        done.append("slow")
+
+    def use():
+        current.wired()
+        seen.append(list(done))
+
+    before_the_first_call(slow)
+    first, second = threading.Thread(target=use), threading.Thread(target=use)
+    first.start()
+    assert is_doing.wait(10)
+    assert current.is_wired()
+    second.start()
+    time.sleep(0.05)  # for one that would not wait to be seen
+    assert seen == []
+    may_go_on.set()
+    first.join()
+    second.join()
+    assert seen == [["slow"], ["slow"]]

@@ -11,7 +11,7 @@ from typing import Any
 
 from llmphases.calls import Ended
 from llmphases.capture.contract import Wiring
-from llmphases.capture.late import catch_up
+from llmphases.capture.late import put_in_force
 from llmphases.capture.outcomes import outcome
 from llmphases.clock import anchored
 from llmphases.conventions import ENV_DISABLED, is_switched_on
@@ -24,6 +24,7 @@ from llmphases.recorder.recorder import Description
 class _Slot:
     def __init__(self) -> None:
         self.wiring: Wiring | None = None
+        self.coming: Wiring | None = None  # what waited for it is done right now
         self.load: Callable[[], Wiring] | None = None
         self.hand_over: Callable[[], object] | None = None
         self.adopt: Callable[[Mapping[str, Any]], None] | None = None
@@ -73,15 +74,15 @@ def hand_over() -> None:
 
 def wire(wiring: Wiring | None) -> Wiring | None:
     """Put another wiring in force (None: the default, when next needed); returns the old one."""
-    old, _slot.wiring = _slot.wiring, wiring
-    if wiring is not None:
-        catch_up()
+    with _slot.lock:
+        old = _slot.wiring
+        put_in_force(wiring, _slot)
     return old
 
 
 def is_wired() -> bool:
-    """Whether a wiring is in force already."""
-    return _slot.wiring is not None
+    """Whether a wiring is in force already, or comes into force."""
+    return _slot.wiring is not None or _slot.coming is not None
 
 
 def wired() -> Wiring:
@@ -89,11 +90,11 @@ def wired() -> Wiring:
     wiring = _slot.wiring
     if wiring is None:
         with _slot.lock:
-            wiring = _slot.wiring
+            wiring = _slot.wiring or _slot.coming
             if wiring is None:
                 assert _slot.load is not None
-                wiring = _slot.wiring = _slot.load()
-                catch_up()
+                wiring = _slot.load()
+                put_in_force(wiring, _slot)
     return wiring
 
 
@@ -279,7 +280,7 @@ def end_block(block: OpenPhase, error_type: str | None) -> None:
 @never_raises
 def disown_what_is_open() -> None:
     """This is a forked child: what is open is the parent's to end, and nobody hears of it here."""
-    _slot.lock = threading.RLock()
+    _slot.lock, _slot.coming = threading.RLock(), None
     forget()
     if _slot.wiring is None:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 from llmphases.observers import never_raises
 
@@ -27,10 +28,18 @@ def _no_more(do: Deed) -> None:
         _waiting.remove(do)
 
 
-def catch_up() -> None:
-    """A wiring is in force: do what has waited for it, each once."""
-    while _waiting:
-        _do(_waiting.pop(0))
+def put_in_force(wiring: Any, slot: Any) -> None:
+    """Make it `slot.wiring`, by who holds the lock of that, once what has waited for it is done.
+
+    Until then it is `slot.coming`: another thread that has the wiring may begin a call, to which
+    all that waits would matter. None is no wiring to wait for.
+    """
+    slot.coming = wiring
+    try:
+        while wiring is not None and _waiting:
+            _do(_waiting.pop(0))
+    finally:
+        slot.wiring, slot.coming = wiring, None
 
 
 @never_raises  # one that fails does not keep the others from being done

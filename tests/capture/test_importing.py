@@ -5,11 +5,12 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import threading
 import zipfile
 
 import pytest
 
-from llmphases.capture.importing import when_imported
+from llmphases.capture.importing import if_imported, when_imported
 
 
 @pytest.fixture
@@ -127,3 +128,47 @@ def test_wrapt_may_wait_for_the_same_module(module, told):
     wrapt.register_post_import_hook(theirs.append, module)
     imported = importlib.import_module(module)
     assert told == theirs == [imported]
+
+
+def test_of_an_archive_each_module_is_told_of_as_itself(tmp_path, monkeypatch):
+    """One loader loads all that is in it, whoever has only looked for what."""
+    archive, names = tmp_path / "some.zip", ("zipped_one", "zipped_two", "zipped_three")
+    with zipfile.ZipFile(archive, "w") as file:
+        for name in names:
+            file.writestr(f"{name}.py", "")
+    monkeypatch.syspath_prepend(archive)
+    found = []
+    cancels = [when_imported(name, found.append) for name in names[:2]]
+    for name in names:
+        assert importlib.util.find_spec(name) is not None
+    imported = [importlib.import_module(name) for name in reversed(names)]
+    for cancel in cancels:
+        cancel()
+    for name in names:
+        del sys.modules[name]
+    assert [module.__name__ for module in found] == ["zipped_two", "zipped_one"]
+    assert found == imported[1:]
+
+
+def test_who_asks_for_a_module_waits_for_the_thread_that_imports_it(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(threading, "told_to_go_on", threading.Event(), raising=False)
+    monkeypatch.setattr(threading, "told_begun", threading.Event(), raising=False)
+    (tmp_path / "told_slowly.py").write_text(
+        "import threading\n"
+        "threading.told_begun.set()\n"
+        "threading.told_to_go_on.wait(10)\n"
+        "value = 1\n"
+    )
+    assert if_imported("told_slowly") is None
+    values = []
+    imports = threading.Thread(target=importlib.import_module, args=("told_slowly",))
+    asks = threading.Thread(target=lambda: values.append(if_imported("told_slowly").value))
+    imports.start()
+    assert threading.told_begun.wait(10)
+    asks.start()
+    threading.told_to_go_on.set()
+    imports.join()
+    asks.join()
+    del sys.modules["told_slowly"]
+    assert values == [1]

@@ -6,6 +6,7 @@ never need.
 
 from __future__ import annotations
 
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -60,16 +61,36 @@ def _no_more(name: str, tell: Told) -> None:
         _wanted.pop(name, None)
 
 
+def if_imported(name: str) -> ModuleType | None:
+    """A module that the program has imported; where another thread is at that, once it is done."""
+    module = sys.modules.get(name)
+    if getattr(getattr(module, "__spec__", None), "_initializing", False):
+        _wait_for(name)
+        module = sys.modules.get(name)
+    return module
+
+
+@never_raises
+def _wait_for(name: str) -> None:
+    importlib.import_module(name)  # of a module that is there: it waits, as any import of it does
+
+
 @never_raises
 def _tell_after(spec: ModuleSpec) -> None:
-    # The loader stays what it is, for whoever looks at it; it was made for this one load.
+    # The loader stays what it is, for whoever looks at it.
     loader: Any = spec.loader
-    if not isinstance(loader, type) and hasattr(loader, "exec_module"):
-        loader.exec_module = partial(_load, loader, loader.exec_module, spec.name)
+    if isinstance(loader, type) or not hasattr(loader, "exec_module"):
+        return
+    load = loader.exec_module
+    if not (isinstance(load, partial) and load.func is _load):
+        loader.exec_module = partial(_load, loader, load)
 
 
-def _load(loader: Any, load: Callable[[ModuleType], None], name: str, module: ModuleType) -> None:
-    vars(loader).pop("exec_module", None)
+def _load(loader: Any, load: Callable[[ModuleType], None], module: ModuleType) -> None:
+    # Most loaders are made for one load; that of an archive loads all that is in it.
+    name = getattr(getattr(module, "__spec__", None), "name", module.__name__)
+    if getattr(loader, "name", None) == name:
+        vars(loader).pop("exec_module", None)
     load(module)
     for tell in tuple(_wanted.get(name, ())):
         _tell(tell, module)

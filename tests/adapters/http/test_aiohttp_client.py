@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import subprocess
+import sys
 
 import aiohttp
 import pytest
@@ -168,3 +170,17 @@ async def test_who_listens_already_is_told_as_before(url, script, heard):
     ):
         await response.read()
     assert told == [("mine", 200)]
+
+
+def test_a_session_that_is_made_before_the_first_call_tells_as_well():
+    """A program makes its clients first, and calls later."""
+    program = """if True:
+        import asyncio, aiohttp, llmphases
+        llmphases.instrument("aiohttp")
+        async def made():
+            async with aiohttp.ClientSession() as session:
+                return len(session.trace_configs)
+        print(asyncio.run(made()))
+    """
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=True)
+    assert done.stdout.split() == [b"1"]

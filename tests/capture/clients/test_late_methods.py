@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import signal
 import subprocess
 import sys
 import threading
@@ -155,6 +157,40 @@ def test_never_looked_at_it_goes_as_it_came():
     with recorded_calls() as calls:
         assert late(small_sdk.Client(), "answer") == "answer"
     assert calls == []
+
+
+def test_what_somebody_put_around_it_and_took_off_again_goes_as_it_came(monkeypatch):
+    before = in_place()
+    patches = Patches(SMALL)
+    patches.install()
+    late = in_place()
+    monkeypatch.setattr(small_sdk.Client, "ask", wrapped(late))
+    monkeypatch.setattr(small_sdk.Client, "ask", late)
+    patches.uninstall()
+    after = in_place()
+    monkeypatch.undo()
+    small_sdk.Client.ask = before
+    assert after is before
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks")
+def test_a_thread_that_makes_one_at_a_fork_does_not_stop_the_child(made):
+    is_making, may_go_on = threading.Event(), threading.Event()
+
+    def slowly():
+        is_making.set()
+        may_go_on.wait(10)
+
+    thread = threading.Thread(target=lambda: settle(LateMethod(plain, slowly)))
+    thread.start()
+    assert is_making.wait(10)
+    child = os.fork()
+    if child == 0:
+        signal.alarm(10)  # ends it, should it wait
+        os._exit(settle(LateMethod(plain, made)).__name__ != "plain")
+    may_go_on.set()
+    thread.join()
+    assert os.waitpid(child, 0)[1] == 0
 
 
 def test_off_and_on_again_it_is_hooked_into_once(patches):

@@ -63,6 +63,28 @@ def test_what_is_imported_later_is_hooked_into_then(monkeypatch):
     assert type(vars(later.Client)["ask"]) is type(test_uninstalled_it_is_as_it_was)
 
 
+def test_what_is_imported_anew_before_the_first_call_is_hooked_into_once(tmp_path, monkeypatch):
+    """Told of twice, the hook that waits for the first call waits twice."""
+    (tmp_path / "made_anew.py").write_text("class Pool:\n    def send(self):\n        return 1\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    times = []
+
+    def counting(wrapped, pool, args, kwargs):
+        times.append("sent")
+        return wrapped(*args, **kwargs)
+
+    hook = Hook(where="made_anew:Pool.send", wrapper=counting)
+    patches = having(methods=(), hooks=(hook,))
+    patches.install()
+    module = importlib.reload(importlib.import_module("made_anew"))
+    with recorded_calls():
+        assert module.Pool().send() == 1
+    patches.uninstall()
+    assert module.Pool().send() == 1
+    del sys.modules["made_anew"]
+    assert times == ["sent"]
+
+
 def test_nothing_is_imported():
     program = """if True:
         import sys, llmphases

@@ -113,5 +113,7 @@ AIOHTTP = Sdk(
     distribution="aiohttp",
     since=(3, 10),
     before=(4,),
-    hooks=(Hook(where="aiohttp:ClientSession.__init__", wrapper=_make_session),),
+    hooks=(
+        Hook(where="aiohttp:ClientSession.__init__", wrapper=_make_session, matters_before=True),
+    ),
 )

@@ -56,9 +56,9 @@ def _hook_in() -> None:
         hooks.install()
         asyncio_hooks.install()
         _state.is_on = True
+        _state.cancel.append(when_imported(UVLOOP, _imported))
         if UVLOOP in sys.modules:
             _imported(sys.modules[UVLOOP])
-        _state.cancel.append(when_imported(UVLOOP, _imported))
 
 
 def _imported(module: Any) -> None:

@@ -81,6 +81,8 @@ class Hook:
     """Called in its place with the function, the object it is bound to, arguments and keywords."""
     only_in_some: bool = False
     """Whether there are supported versions without it."""
+    matters_before: bool = False
+    """Whether it matters before the first call too: where a client is made that is used later."""
 
 
 Hooked = Method | Reading | Closing | Hook

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -39,3 +40,13 @@ def settle(late: LateMethod) -> Any:
             if held["made"] is None:
                 held["made"] = held["make"]() or held["original"]
     return held["made"]
+
+
+def _renew_lock() -> None:
+    """This is a forked child: a thread that held it is the parent's."""
+    global _lock  # noqa: PLW0603  # one for all, as each is held only once
+    _lock = threading.RLock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew_lock)

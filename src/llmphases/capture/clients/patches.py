@@ -12,7 +12,7 @@ from llmphases.capture.clients.contract import Hook, Hooked, Method, Sdk
 from llmphases.capture.clients.installed import Versions, is_there
 from llmphases.capture.clients.late_methods import LateMethod, settle
 from llmphases.capture.current import is_wired
-from llmphases.capture.importing import when_imported
+from llmphases.capture.importing import if_imported, when_imported
 from llmphases.capture.late import before_the_first_call
 from llmphases.observers import complain_once, never_raises
 
@@ -31,9 +31,9 @@ class _Done(NamedTuple):
 class Patches:
     """The wrappers of one SDK.
 
-    A method that asks a model is hooked into when its SDK is imported, by a stand-in until it is
-    first looked at; what only matters inside a call, before the first one. So the program's start
-    pays for nothing but this bookkeeping.
+    A method that asks a model, or makes a client, is hooked into when its SDK is imported, by a
+    stand-in until it is first looked at; what only matters inside a call, before the first one. So
+    the program's start pays for nothing but this bookkeeping.
     """
 
     def __init__(self, sdk: Sdk) -> None:
@@ -63,7 +63,10 @@ class Patches:
         _exchange({id(done.ours): done.original for done in self._done if done.is_function})
         while self._done:
             done = self._done.pop()
-            if vars(done.owner).get(done.name) is done.ours:  # else somebody has wrapped it since
+            there = vars(done.owner).get(done.name)
+            if there is not done.ours and type(there) is LateMethod:
+                there = settle(there)  # somebody had wrapped that, and has put it back
+            if there is done.ours:  # else somebody has wrapped it since
                 setattr(done.owner, done.name, done.original)
 
     def _unsupported(self, versions: Versions) -> str | None:
@@ -78,15 +81,17 @@ class Patches:
 
     def _once_imported(self, what: Hooked) -> None:
         name = what.where.partition(":")[0]
-        if name in sys.modules:
-            self._imported(what, sys.modules[name])
+        # First, so that no import by another thread is missed in between; told twice is told once.
         self._cancel.append(when_imported(name, partial(self._imported, what)))
+        module = if_imported(name)
+        if module is not None:
+            self._imported(what, module)
 
     @never_raises
     def _imported(self, what: Hooked, module: Any) -> None:
         if not self._is_on:
             return
-        if not isinstance(what, Method) and not is_wired():
+        if not (is_wired() or _matters_before(what)):
             later = before_the_first_call(lambda: self._imported(what, module))
             self._cancel.append(later)
             return
@@ -100,6 +105,8 @@ class Patches:
         except (AttributeError, KeyError):  # a version without it, or with it in another place
             if not (isinstance(what, Hook) and what.only_in_some):
                 complain_once(f"{self.sdk.name} has no {path} to hook into")
+            return
+        if any(done.ours is original for done in self._done):
             return
         if is_wired() or not (isinstance(owner, type) and type(original) is FunctionType):
             ours = self._wrapper(what, original)
@@ -126,6 +133,10 @@ class Patches:
                 if vars(done.owner).get(done.name) is late:
                     setattr(done.owner, done.name, ours)
         return ours
+
+
+def _matters_before(what: Hooked) -> bool:
+    return isinstance(what, Method) or (isinstance(what, Hook) and what.matters_before)
 
 
 @never_raises

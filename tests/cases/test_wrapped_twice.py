@@ -121,3 +121,24 @@ def test_what_a_stream_traced_twice_is_told_of_its_tokens(sink):
     assert (call.name, call.requests, call.chunks) == ("inner", 1, 3)
     (first, generation) = call.stretches
     assert generation.start_ns == generation.end_ns == first.end_ns
+
+
+class Closed:
+    """A stream whose other attributes may not be asked for."""
+
+    def __init__(self):
+        self.left = iter("abc")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        return next(self.left)
+
+    def __getattr__(self, name):
+        raise RuntimeError(name)
+
+
+def test_whether_a_stream_is_traced_is_not_asked_of_the_stream(sink):
+    assert list(traced_stream(Closed())) == ["a", "b", "c"]
+    assert len(sink.calls) == 1

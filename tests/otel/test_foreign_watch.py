@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import pytest
+from opentelemetry import context as otel_context
 from opentelemetry.context import Context
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
@@ -167,3 +171,22 @@ def test_a_fault_of_ours_does_not_reach_the_program(lab, monkeypatch, caplog):
     monkeypatch.setattr(foreign_watch, "frame_around", None)
     lab.call()
     assert "a fault in note_start" in caplog.text
+
+
+def test_a_context_that_outlives_the_call_keeps_no_spans_of_others(lab):
+    """A task that was begun in the call has one, and may go on for as long as the program."""
+    spans = []
+
+    def theirs(context=None):
+        with lab.tracer.start_as_current_span("chat m", context, attributes=CHAT) as span:
+            spans.append(weakref.ref(span))
+
+    with llm_call("mine") as call:
+        call.request_sent()
+        kept = otel_context.get_current()
+        theirs()
+        call.usage(output_tokens=5)
+    theirs(kept)
+    gc.collect()
+    assert [span() for span in spans] == [None, None]
+    assert lab.told() == [OURS]

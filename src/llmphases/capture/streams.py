@@ -106,9 +106,11 @@ def open_call_of(stream: object) -> CallRecorder | None:
 
 
 def _flow_of(stream: object) -> Flow | None:
+    flow: Any = None
     if issubclass(type(stream), WatchedStream):
-        flow: Any = watch_of(stream).flow
-    else:
+        flow = watch_of(stream).flow
+    elif type(stream) in {types.GeneratorType, types.AsyncGeneratorType}:
+        # Nothing is asked of an object of the program's: who knows what that does.
         frame = getattr(stream, "gi_frame", None) or getattr(stream, "ag_frame", None)
         flow = frame.f_locals.get("flow") if frame is not None else None
     return flow if isinstance(flow, Flow) else None

@@ -44,7 +44,7 @@ def note_start(span: Any, parent_context: Any = None) -> None:
         return
     frame = frame_around(parent_context)
     call = frame.call if frame is not None and frame.block is None else None
-    if call is None or call.state is None:
+    if call is None or call.state is None or call.told_elsewhere is not None:
         return
     spans = call.others
     if spans is None:
@@ -68,6 +68,7 @@ def told_elsewhere(call: OpenCall) -> ToldElsewhere:
     found: ToldElsewhere | None = call.told_elsewhere
     if found is None:
         found = call.told_elsewhere = _looked_up(call)
+        call.others = None  # a task begun in the call keeps the call, maybe for good
     return found
 
 

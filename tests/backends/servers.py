@@ -279,7 +279,7 @@ class Jaeger(Server):
             span["traceId"]
             for resource in result["resourceSpans"]
             for scope in resource["scopeSpans"]
-            for span in scope["spans"]
+            for span in scope.get("spans", ())
         }
 
     def search(self, service: str, **tags: str) -> set[str]:

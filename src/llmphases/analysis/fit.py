@@ -127,7 +127,7 @@ def _vary(points: Sequence[_Point]) -> bool:
     return larger > smaller and larger >= smaller * LEAST_SPREAD
 
 
-def _thinned(points: Sequence[_Point]) -> Sequence[_Point]:
+def _thinned(points: list[_Point]) -> list[_Point]:
     if len(points) <= MOST_CALLS:
         return points
     return [points[at * (len(points) - 1) // (MOST_CALLS - 1)] for at in range(MOST_CALLS)]

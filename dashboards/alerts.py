@@ -64,7 +64,8 @@ def _late_share() -> str:
         _BY,
     )
     calls = _increase(names.CALL_FIRST_TOKEN, _EVERYTHING, window, "count", _BY)
-    return f"1 - {in_time} / ({calls} >= {targets.FEWEST_CALLS})"
+    # 1 - 19 / 20 is a little more than 0.05 to a computer: one late call would be an alert.
+    return f"round(1 - {in_time} / ({calls} >= {targets.FEWEST_CALLS}), 0.001)"
 
 
 def _fixed_share() -> str:
@@ -99,8 +100,9 @@ ALERTS = (
         name="LlmFixedCostHigh",
         expr=_fixed_share(),
         limit=targets.FIXED_SHARE_TARGET,
-        summary=f"More than {targets.FIXED_SHARE_TARGET:.0%} of the time of {WHOSE} was fixed "
-        f"cost in the last hour, and more than {targets.FIXED_WORTH_S / 60:g} minutes of it.",
+        summary=f"Fixed cost of {WHOSE} was more than {targets.FIXED_SHARE_TARGET:.0%} of fixed "
+        "cost and generation together in the last hour, and more than "
+        f"{targets.FIXED_WORTH_S / 60:g} minutes.",
         advice="Ask for more in each call, in as many calls as there are workers.",
         board=fixed_cost.BOARD,
         panel="Which calls are mostly fixed cost?",

@@ -41,6 +41,8 @@ CASES = [
     ("LlmFirstTokenLate", late(1, 0.9), True),
     ("LlmFirstTokenLate", late(1, 0.9, le="10.0"), True),
     ("LlmFirstTokenLate", late(1, 0.97), False),
+    ("LlmFirstTokenLate", late(1, 0.95), False),  # one of twenty is allowed, and no more than that
+    ("LlmFirstTokenLate", late(1, 0.94), True),
     ("LlmFirstTokenLate", late(0.2, 0), False),  # 12 calls an hour: too few to judge by
     ("LlmFixedCostHigh", paid(34, 1), True),
     ("LlmFixedCostHigh", paid(34, 10), False),

@@ -30,8 +30,13 @@ does. The alert rules do use `increase()`, and need the flags in `docker-compose
 programs that push once.
 
 Numbers are those of the chosen service, call and model. Tiles and bars are about the whole time
-range, lines about some minutes each. Calls inside calls count once, in the outermost. What cannot
-be known leaves a gap, and no zero.
+range, lines about some minutes each. Fixed cost and generation of a call inside another are summed
+up in the outermost: of inner calls alone there is no such sum. What cannot be known leaves a gap,
+and no zero.
+
+Sums, shares and counts are exact. Half, 95 % and 99 % are read off the boundaries of histograms
+(10 ms 25 50 100 250 500 1 s 2 3 5 7.5 10 ...; of memory, powers of two): a p95 between 0.5 and 1 s
+may be anything between, most of all of a few calls. `llmphases report` has it exactly.
 """
 
 

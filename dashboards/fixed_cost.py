@@ -47,10 +47,24 @@ def _by_phase(window: str) -> tuple[Query, ...]:
     seconds = q.grown(names.PHASE_DURATION, _OF_A_CALL, window, "sum")
     duration = q.grown(names.CALL_DURATION, q.OUTERMOST, window, "sum")
     phases = q.grown(names.PHASE_DURATION, _OF_A_CALL, window, "sum", [q.PHASE])
+    left = f"clamp_min({duration} - ({seconds} or 0 * {duration}), 0)"
     return (
         Query(phases, _PHASE),
-        Query(f"clamp_min({duration} - ({seconds} or 0 * {duration}), 0)", NO_PHASE),
+        Query(f"{left} unless ({_is_part_of_nested(window)})", NO_PHASE),
     )
+
+
+def _is_part_of_nested(window: str) -> str:
+    """An answer where some calls are inside others, and not all of them are chosen.
+
+    Phases are told by the inner calls and durations taken from the outer ones: what is chosen of
+    the one need not belong to the other.
+    """
+    nested, every, chosen = (
+        q.grown(names.CALL_DURATION, matchers, window, "count")
+        for matchers in (q.NESTED, q.OF_JOB, q.OF_CALL)
+    )
+    return f"{nested} > 0 and {every} > {chosen}"
 
 
 def _not_told_apart(window: str) -> str:
@@ -172,7 +186,8 @@ _PHASES = Row(
         Panel(
             title="Which part of the time goes where?",
             shows="All time of the calls, by phase, as parts of the whole. What no phase covers "
-            "is `no phase`; waits in a job's queue are on the dashboard Parallelism.",
+            "is `no phase`, unless a part of calls inside calls is chosen; waits in a job's queue "
+            "are on the dashboard Parallelism.",
             advice="generation is the answer itself. Whatever else is wide is what to work on; a "
             "wide `no phase` wants more blocks (`retrieval()`, `prompt_build()` ...).",
             kind=Kind.SHARES,

@@ -63,8 +63,8 @@ _WORKERS = Row(
     (
         Panel(
             title="How many waves did a job take?",
-            shows="Calls by worker, rounded up; of several runs in the time range, the most. Each "
-            "wave pays the fixed cost once more.",
+            shows="Calls by worker, rounded up: in the last run of each program, and of several "
+            "programs in the time range the most. Each wave pays the fixed cost once more.",
             advice="More than 1: cut the work into as many chunks as there are workers.",
             kind=Kind.TILE,
             unit="none",
@@ -76,7 +76,8 @@ _WORKERS = Row(
         ),
         Panel(
             title="Into how many chunks, for how many workers?",
-            shows="Chunks and workers of a job; of several runs in the time range, the most.",
+            shows="Chunks and workers of a job: in the last run of each program, and of several "
+            "programs in the time range the most.",
             advice="A few more chunks than workers is the worst: the last wave is nearly empty and "
             "takes as long as the others.",
             kind=Kind.TILE,
@@ -163,7 +164,8 @@ _TROUBLE = Row(
     (
         Panel(
             title="How many calls are sent again?",
-            shows="Requests that were sent again after a failure, by the number of calls.",
+            shows="Requests that were sent again after a failure, by the number of calls, those "
+            "inside others included.",
             advice="High with 429 or RateLimitError: fewer workers. High with connection errors: "
             "the network, or a proxy that ends long answers.",
             kind=Kind.TILE,
@@ -215,7 +217,8 @@ _TROUBLE = Row(
         ),
         Panel(
             title="Which errors ended calls?",
-            shows="Calls that an exception ended, by its class.",
+            shows="Calls that an exception ended, by their name and its class. One that leaves a "
+            "call inside another, and the other too, has ended both.",
             advice="The trace of such a call has the error on the span of the phase it came in.",
             kind=Kind.BARS,
             unit="short",
@@ -227,9 +230,9 @@ _TROUBLE = Row(
                         f'{q.OF_CALL}, {q.ERROR}!=""',
                         q.RANGE,
                         "count",
-                        [q.ERROR],
+                        [q.CALL, q.ERROR],
                     ),
-                    f"{{{{{q.ERROR}}}}}",
+                    f"{{{{{q.CALL}}}}} {{{{{q.ERROR}}}}}",
                 ),
             ),
             no_value="no errors",

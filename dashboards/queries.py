@@ -40,6 +40,8 @@ OF_REQUEST = f'{OF_JOB}, {MODEL}=~"$model"'
 """The same of the metrics of the conventions, which know no names of calls."""
 OUTERMOST = f'{OF_CALL}, {_NESTED}="false"'
 """Calls inside calls are in the sums of the outer one: they would count twice."""
+NESTED = f'{OF_JOB}, {_NESTED}="true"'
+"""Those, of whichever name and model."""
 
 
 def series(metric: Metric, matchers: str, part: str = "") -> str:

@@ -266,6 +266,18 @@ def test_calls_inside_calls_count_once(shown):
     )
 
 
+@pytest.mark.parametrize("call", ["agent", "ask"])
+def test_of_a_part_of_calls_inside_calls_nobody_knows_what_no_phase_covers(shown, call):
+    found = shown("How many seconds went into each phase?", "nested", chosen={"call": call})
+    phases = {"time_to_first_token": 4, "generation": 2}
+    assert found == near(phases if call == "ask" else {})
+
+
+def test_of_one_call_beside_others_what_no_phase_covers_is_known(shown):
+    found = shown("How many seconds went into each phase?", "boxes", chosen={"call": "place_boxes"})
+    assert found["no phase"] == near(5, rel=1e-5)
+
+
 def test_shares_and_costs_are_told_apart_by_call(shown):
     assert shown("Which calls are mostly fixed cost?", "boxes") == near(
         {"place_boxes": 85 / 105, "summarize": 0.1}
@@ -376,7 +388,7 @@ def test_retries_time_outs_and_errors_are_counted_by_reason(shown):
     attempts = {"retry": 3 * (2 + 1) + 3 * 5}
     assert shown("How much time did failed attempts take?", "trouble") == near(attempts)
     assert shown("Which errors ended calls?", "trouble") == near(
-        {"TimeoutError": 2, "ValueError": 1}
+        {"broken TimeoutError": 2, "broken ValueError": 1}
     )
     assert shown("Why are requests sent again, or given up?", "trouble") == near(
         {"retry: RateLimitError": 3, "time-out: TimeoutError": 2}

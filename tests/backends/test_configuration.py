@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import subprocess
+import urllib.request
 
 import pytest
 
@@ -166,6 +167,21 @@ def test_the_flags_of_the_compose_file_are_those_of_the_tests(built, tmp_path):
     for feature in features.partition("=")[2].split(","):
         for text in ("deploy/prometheus/prometheus.yml", "docs/backends.md"):
             assert feature in (ROOT / text).read_text("utf-8")
+
+
+def test_no_page_of_elsewhere_may_read_what_prometheus_has_or_write_to_it(stack):
+    """As a browser asks first: it obeys what the answer allows."""
+    for path, method in (("/api/v1/labels", "GET"), ("/api/v1/otlp/v1/metrics", "OPTIONS")):
+        request = urllib.request.Request(
+            f"{stack.prometheus_url}{path}",
+            method=method,
+            headers={"Origin": "http://elsewhere.org"},
+        )
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            assert "Access-Control-Allow-Origin" not in answer.headers
+    assert "--web.cors.origin=http://localhost:9090" in (ROOT / "docs/backends.md").read_text(
+        "utf-8"
+    )
 
 
 def test_jaeger_ports_that_nobody_set_are_those_of_the_compose_file():

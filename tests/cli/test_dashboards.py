@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -24,6 +25,20 @@ def test_export_writes_all_files_and_says_which_and_what_comes_next(tmp_path, ca
     for place in deploy_files():
         assert f"  {place}\n" in out
     assert f"  cd '{folder}'\n  docker compose -f {COMPOSE_FILE} up -d --wait\n" in out
+
+
+def test_the_servers_can_read_what_they_mount_whatever_the_umask(tmp_path):
+    """In their containers they are users of their own; who enters `folder` is left as it was."""
+    folder = tmp_path / "above" / "new"
+    before = os.umask(0o077)
+    try:
+        assert export(folder) == 0
+    finally:
+        os.umask(before)
+    modes = {path: path.stat().st_mode & 0o777 for path in folder.rglob("*")}
+    assert {mode for path, mode in modes.items() if path.is_dir()} == {0o755}
+    assert {mode for path, mode in modes.items() if path.is_file()} == {0o644}
+    assert folder.stat().st_mode & 0o777 == folder.parent.stat().st_mode & 0o777 == 0o700
 
 
 def test_as_json_it_is_the_same(tmp_path, capsys):

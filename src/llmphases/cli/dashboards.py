@@ -13,6 +13,8 @@ from llmphases.cli.exits import OK, UsageError
 from llmphases.cli.terminal import write
 
 _ENDPOINT = "http://localhost:4318"
+_READABLE = 0o644
+_ENTERABLE = 0o755
 
 _EXAMPLES = f"""\
 examples:
@@ -57,9 +59,7 @@ def run(args: argparse.Namespace) -> int:
                 f"--force"
             )
         for place, content in files.items():
-            path = folder / place
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+            _write(folder, place, content)
     except OSError as error:
         raise UsageError(
             f"cannot write {error.filename or folder}: {error.strerror or error}; give a folder "
@@ -67,6 +67,21 @@ def run(args: argparse.Namespace) -> int:
         ) from error
     write(_as_json(folder, files) if args.json else _as_text(folder, files))
     return OK
+
+
+def _write(folder: Path, place: PurePosixPath, content: bytes) -> None:
+    """Write one file, readable for everybody who may enter `folder`, whatever the umask.
+
+    The servers in the containers, which mount what is below it, are users of their own.
+    """
+    path = folder / place
+    missing = [one for one in path.parents if not one.exists()]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    path.chmod(_READABLE)
+    for made in missing:
+        if made.is_relative_to(folder) and made != folder:
+            made.chmod(_ENTERABLE)
 
 
 def _differing(folder: Path, files: Mapping[PurePosixPath, bytes]) -> list[PurePosixPath]:

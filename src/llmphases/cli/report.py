@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import argparse
-import gc
-import os
-import sys
 from collections.abc import Sequence
-from pathlib import Path
 
 from llmphases.analysis.split import split
 from llmphases.calls import Call
 from llmphases.cli.exits import OK, UNUSABLE, UsageError
-from llmphases.cli.terminal import ReadingProgress, complain, paper_of_stdout, write
+from llmphases.cli.terminal import complain, paper_of_stdout, write
+from llmphases.cli.trace_files import default_file, named, read_traces
 from llmphases.conventions import DEFAULT_FILE, ENV_FILE, RUN_ID
-from llmphases.errors import UnreadableSourceError
 from llmphases.sources.contract import Reading
-from llmphases.sources.otlp_file import OtlpFiles
-
-_STDIN = "-"
 
 _EXAMPLES = f"""\
 examples:
@@ -60,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, split, print."""
-    files = args.files or [_default_file()]
-    reading = _read(files)
+    files = args.files or [default_file()]
+    reading = read_traces(files)
     if str(reading.skipped):
         complain(f"skipped {reading.skipped}")
     if not reading.calls:
@@ -71,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         )
     chosen = _of_last_run(reading, files) if args.last_run else reading.calls
     if args.names:
-        chosen = _named(chosen, args.names)
+        chosen = named(chosen, args.names)
     runs = {run for call in chosen if (run := reading.run_of(call)) is not None}
     found = split(chosen, runs=len(runs) or None)
     if args.json:
@@ -85,36 +78,6 @@ def run(args: argparse.Namespace) -> int:
     return OK if reading.lines else UNUSABLE
 
 
-def _default_file() -> str:
-    name = os.environ.get(ENV_FILE) or DEFAULT_FILE
-    if Path(name).exists():
-        return name
-    raise UsageError(
-        f"no FILE given, and there is no {name} here; give the file that llmphases.configure() "
-        f"named when the program ran, or run the program in this directory first"
-    )
-
-
-def _read(files: Sequence[str]) -> Reading:
-    size = sum(Path(file).stat().st_size for file in files if Path(file).is_file())
-    progress = ReadingProgress(size)
-    sources = [sys.stdin.buffer if file == _STDIN else file for file in files]
-    # Everything that is read stays until the end: to look for garbage in it takes a third of the
-    # time and finds none.
-    gc.disable()
-    try:
-        reading = OtlpFiles(sources, progress=progress).read()
-    finally:
-        gc.enable()
-        progress.close()
-    if reading.is_foreign:
-        raise UnreadableSourceError(
-            f"nothing in {', '.join(files)} is a trace ({reading.skipped}); expected OTLP JSON "
-            f"lines, as llmphases.configure() and the OpenTelemetry collector write them"
-        )
-    return reading
-
-
 def _of_last_run(reading: Reading, files: Sequence[str]) -> Sequence[Call]:
     if reading.calls and not reading.runs:
         raise UsageError(
@@ -123,14 +86,3 @@ def _of_last_run(reading: Reading, files: Sequence[str]) -> Sequence[Call]:
         )
     last = max(reading.runs.values(), default=None)
     return [call for call in reading.calls if reading.run_of(call) == last]
-
-
-def _named(calls: Sequence[Call], names: Sequence[str]) -> list[Call]:
-    chosen = [call for call in calls if call.name in names]
-    missing = sorted(set(names) - {call.name for call in chosen})
-    if missing:
-        known = ", ".join(sorted({repr(call.name) for call in calls})) or "none"
-        raise UsageError(
-            f"no call is named {' or '.join(map(repr, missing))}; the names here are: {known}"
-        )
-    return chosen

@@ -34,9 +34,11 @@ range, lines about some minutes each. Fixed cost and generation of a call inside
 up in the outermost: of inner calls alone there is no such sum. What cannot be known leaves a gap,
 and no zero.
 
-Sums, shares and counts are exact. Half, 95 % and 99 % are read off the boundaries of histograms
-(10 ms 25 50 100 250 500 1 s 2 3 5 7.5 10 ...; of memory, powers of two): a p95 between 0.5 and 1 s
-may be anything between, most of all of a few calls. `llmphases report` has it exactly.
+Sums, shares and counts are exact; but of a program that sent nothing for an hour (a machine that
+slept, a stack that was down), all it ever counted comes at once when it sends again. Half, 95 % and
+99 % are read off the boundaries of histograms (10 ms 25 50 100 250 500 1 s 2 3 5 7.5 10 ...; of
+memory, powers of two): a p95 between 0.5 and 1 s may be anything between, most of all of a few
+calls. `llmphases report` has it exactly.
 """
 
 

@@ -57,12 +57,16 @@ def growth(metric: Metric, matchers: str, window: str, part: str = "") -> str:
     a series has two samples, as those of most programs here; and nothing where it has one, on a
     server without start timestamps. It is asked only where a counter began anew, which those of a
     process do not: each has series of its own.
+
+    Of thousands of series, what takes Prometheus long is to match each with another at every
+    point: so `increase()` is handed on only where it is asked, and matches nothing elsewhere.
     """
     one = series(metric, matchers, part)
     last = f"last_over_time({one}[{window}])"
     before = f"last_over_time({one}[{_SILENCE}] offset {window})"
-    plain = f"{last} - ({before} or 0 * {last})"
-    return f"({plain} unless resets({one}[{window}]) > 0 or increase({one}[{window}]))"
+    anew = f"resets({one}[{window}]) > 0"
+    plain = f"({last} - {before} or {last})"
+    return f"({plain} unless {anew} or (increase({one}[{window}]) and {anew}))"
 
 
 def total(inner: str, by: Sequence[str] = ()) -> str:

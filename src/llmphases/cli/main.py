@@ -17,6 +17,7 @@ COMMANDS = {
     "dashboards": "write Grafana dashboards, alert rules and a compose file into a folder",
     "demo": "the story of fixed cost in half a minute, with a stand-in tool",
     "doctor": "what is configured, whether it works, and what to do next",
+    "plan": "into how many chunks work is best split, and what that takes",
     "report": "show where the time of recorded calls went",
     "run": "run any command as it is, and show where its time went",
 }

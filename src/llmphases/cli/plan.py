@@ -28,8 +28,9 @@ examples:
       --memory-per-call 700MiB --requests-per-minute 20 --json
 
 Units are what the work is made of: segments, files, rows. A call takes
-FIXED + PER_UNIT * its units. Not known yet? Measure one call first, which
-shows both: llmphases run -- COMMAND.
+FIXED + PER_UNIT * its units. Not known yet? Measure one call first
+(llmphases run -- COMMAND): it shows fixed : generation, and generation by the
+units of that call is PER_UNIT.
 
 --from takes both from recorded calls: from the measured split where generation
 was seen, else from a line through how long calls of different size took (7 or
@@ -110,7 +111,8 @@ def _given(args: argparse.Namespace) -> tuple[float, float]:
     if args.fixed is None or args.per_unit is None:
         raise UsageError(
             "what a call costs cannot be told without --fixed and --per-unit, or --from TRACES; "
-            "measure one call first (llmphases run -- COMMAND): it shows both"
+            "measure one call first (llmphases run -- COMMAND): it shows fixed : generation, and "
+            "generation by the units of that call is --per-unit"
         )
     return args.fixed * 1e9, args.per_unit * 1e9
 

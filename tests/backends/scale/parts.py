@@ -1,8 +1,9 @@
 """Fetches and builds what the scale tests run besides Jaeger and Prometheus.
 
 Kafka and OpenSearch come as jars from Maven (about a minute the first time), the OpenTelemetry
-Collector as Go modules (about ten). All at the versions that `docker-compose.scale.yml` pins, into
-the folder of the other servers. Where Go, Java or Maven are missing, it says so and is content.
+Collector as Go modules (16 minutes on a busy machine of two cores). All at the versions that
+`docker-compose.scale.yml` pins, into the folder of the other servers. Where Go, Java or Maven are
+missing, it says so and is content.
 """
 
 from __future__ import annotations

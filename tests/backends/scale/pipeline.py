@@ -111,7 +111,7 @@ class Pipeline:
     def memory(self) -> dict[str, float]:
         """The most memory that each process has had since its last start, in MiB."""
         return {
-            name: _peak_mib(part.process.pid) for name, part in self.parts.items() if part.process
+            name: peak_mib(part.process.pid) for name, part in self.parts.items() if part.process
         }
 
 
@@ -121,7 +121,8 @@ def several_backends(addresses: list[str]) -> str:
     return json.dumps({"exporters": {"load_balancing": {"resolver": resolver}}})
 
 
-def _peak_mib(pid: int) -> float:
+def peak_mib(pid: int) -> float:
+    """The most memory that a process has had, in MiB."""
     for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines():
         if line.startswith("VmHWM:"):
             return int(line.split()[1]) / 1024

@@ -106,6 +106,12 @@ class OpenSearch(Java):
         count: int = found["count"]
         return count
 
+    def bytes_per_span(self) -> float:
+        """How much disk a span takes, without copies."""
+        indices = f"{self.url}/_cat/indices/llmphases-jaeger-span-*"
+        found = get(indices, format="json", bytes="b")
+        return sum(int(index["store.size"]) for index in found) / self.spans()
+
 
 class JaegerRole(Server):
     """Jaeger as one of the three; `where` says where the others are, in variables of its file."""

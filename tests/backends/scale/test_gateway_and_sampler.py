@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from backends.scale.load import Job, part_of, post, request
-from backends.scale.pipeline import several_backends
+from backends.scale.load import Job, Load, part_of, post, request
+from backends.scale.pipeline import peak_mib, several_backends
 from backends.scale.roles import Gateway, Sampler
 from backends.servers import Jaeger, Ports, Server, until
 
@@ -169,3 +169,21 @@ def test_what_waits_is_decided_when_the_sampler_is_stopped(sampled):
     sent = [whole([CALL, PHASE]) for _ in range(5)]
     settings = {"SAMPLER_WAIT": "1h", "SAMPLER_WAIT_AFTER_ROOT": "1h"}
     assert sampled(sent, stopped_at_once=True, **settings) == [True] * 5
+
+
+def test_how_much_memory_waiting_spans_take(parts_here, tmp_path, capsys):
+    """No promise: what was seen is printed, for docs/scale.md."""
+    ports = Ports()
+    port = ports.free()
+    http = {"receivers": {"otlp": {"protocols": {"http": {"endpoint": f"127.0.0.1:{port}"}}}}}
+    sampler = Sampler(tmp_path / "sampler", ports, f"yaml:{json.dumps(http)}")
+    with running(sampler):
+        before = peak_mib(sampler.process.pid)
+        with Load("waiting", [f"http://127.0.0.1:{port}"]) as load:
+            load.wait(50_000)
+        grown = peak_mib(sampler.process.pid) - before
+    seen = {"waiting spans": load.spans, "MiB": round(grown), "MiB before": round(before)}
+    with capsys.disabled():
+        print(f"\n== scale: {json.dumps(seen)}")
+    assert load.refused == 0
+    assert grown > 0

@@ -114,6 +114,29 @@ def test_spans_wait_in_kafka_while_the_store_is_read_by_nobody(pipeline):
     assert pipeline.opensearch.spans() >= before + load.spans
 
 
+def test_what_a_killed_ingester_has_read_is_read_again(pipeline):
+    """Soon after its start, so that it has told Kafka of nothing that it read since."""
+    pipeline.ingester.stop()
+    pipeline.ingester.start()
+    with Load("killed", [pipeline.otlp_endpoint], pace=PACE) as load:
+        load.wait(3_000)
+        pipeline.ingester.stop(signal.SIGKILL)
+    pipeline.ingester.start()
+    pipeline.wait_for(load.acknowledged)
+
+
+@pytest.mark.parametrize("name", ["kafka", "opensearch"])
+def test_spans_wait_while_a_part_is_away(pipeline, name):
+    part = pipeline.parts[name]
+    with Load(f"without-{name}", [pipeline.otlp_endpoint], pace=PACE / 2) as load:
+        load.wait(1_000)
+        part.stop(signal.SIGKILL)
+        load.wait(1_000)
+        part.start()
+        load.wait(500)
+    pipeline.wait_for(load.acknowledged)
+
+
 def test_a_request_of_many_megabytes_passes_all_parts(pipeline):
     """One trace whose prompts are recorded; 4 MiB, 1 MB and 1 MB are the limits by default."""
     prompt = "".join(random.choices("abcdefghij ", k=1_000_000))
@@ -152,6 +175,7 @@ def test_how_much_passes_and_what_it_takes(pipeline, capsys):
         "spans": load.spans,
         "acknowledged per s": round(load.per_second),
         "searchable per s": round(load.spans / stored_s),
+        "bytes of disk per span": round(pipeline.opensearch.bytes_per_span()),
         "MiB at most": {name: round(mib) for name, mib in pipeline.memory().items()},
     }
     with capsys.disabled():

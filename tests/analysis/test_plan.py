@@ -186,3 +186,15 @@ def test_of_very_many_units_few_counts_are_looked_at_and_the_best_is_among_them(
     assert best.predicted_ns == pytest.approx(
         (125 * 68 + 62_500 * 1.9) * 1e9  # 125 calls and 62,500 units for each worker
     )
+
+
+@pytest.mark.parametrize(("units", "workers"), [(50_000, 50_000), (1_000_000, 20_000)])
+def test_a_wave_of_very_many_workers_is_among_them_as_well(units, workers):
+    work = Work(units=units, workers=workers, fixed_ns=68e9, per_unit_ns=1.9e9)
+    assert plan(work).recommended.chunks == workers
+
+
+def test_of_equally_fast_ways_that_with_the_fewest_chunks_is_best_however_small_the_times():
+    work = Work(units=10, workers=3, fixed_ns=0.0, per_unit_ns=1e-3)
+    assert plan(work).recommended.chunks == 3
+    assert plan(replace(work, per_unit_ns=0.0)).recommended.chunks == 1

@@ -109,8 +109,9 @@ def test_the_machine_has_the_memory_that_is_available(capsys):
         ([*STORY, "--today", "157"], "no more chunks than units"),
         (
             ["--units", "2000000", *STORY[2:], "--max-units-per-call", "1"],
-            "more than 1,000,000 chunks",
+            "more than 100,000 chunks",
         ),
+        (["--units", "2000000", "--workers", "2000000", *STORY[4:]], "or fewer workers"),
     ],
 )
 def test_what_cannot_be_planned_says_what_to_do(capsys, given, said):
@@ -124,7 +125,8 @@ def test_what_cannot_be_planned_says_what_to_do(capsys, given, said):
     [
         ["--units", "0"], ["--units", "1.5"], ["--workers", "-1"], ["--fixed", "nan"],
         ["--per-unit", "inf"], ["--fixed", "-1"], ["--memory-per-call", "much"],
-        ["--memory-per-call", "0"], ["--contention", "x"],
+        ["--memory-per-call", "0"], ["--memory-per-call", "9" * 400], ["--contention", "x"],
+        ["--contention", "1e300"], ["--fixed", "1e300"], ["--units", "9" * 400],
     ],
 )  # fmt: skip
 def test_numbers_that_are_none_are_refused(capsys, wrong):

@@ -27,6 +27,7 @@ def test_the_story_is_one_wave():
         ({"contention": 0.6, "workers": 8}, "More could run at once, but each other call makes"),
         ({"units": 157}, "of 40 units or one less"),
         ({"units": 3}, "3 chunks in one wave, of 1 unit: 69.9 s"),
+        ({"per_unit_ns": 0.0}, "what it takes does not depend on the units in it"),
         ({"fixed_ns": 0.0}, "Nothing is paid per call, and every worker is busy."),
     ],
 )

@@ -10,6 +10,7 @@ from llmphases.analysis.plan_schedule import finished_ns
 _ALL_COUNTS_UP_TO = 500
 """Units; of more, every count is tried near the fewest chunks, and few beyond."""
 _NEAR = 200
+_MOST_NEAR = 1_000
 _MOST_CALLS = 200_000
 """How many calls, over all counts near the fewest, are worth the time to predict them."""
 _MOST_CHUNKS = 10_000
@@ -135,8 +136,8 @@ def _options(work: Work, ceilings: Ceilings) -> tuple[Option, ...]:
 
 
 def _best(options: tuple[Option, ...]) -> Option:
-    # In whole nanoseconds: sums that are equal differ in the last binary digit.
-    return min(options, key=lambda option: (round(option.predicted_ns), option.chunks))
+    # In twelve digits: sums that are equal may differ in the last binary ones.
+    return min(options, key=lambda option: (float(f"{option.predicted_ns:.12g}"), option.chunks))
 
 
 def _counts(work: Work, ceilings: Ceilings) -> list[int]:
@@ -146,14 +147,19 @@ def _counts(work: Work, ceilings: Ceilings) -> list[int]:
     if units <= _ALL_COUNTS_UP_TO:
         return list(range(fewest, units + 1))
     workers = _at_once(work, ceilings)
-    near = min(max(_NEAR, 2 * workers), _MOST_CALLS // fewest)
+    near = min(max(_NEAR, 2 * workers), _MOST_NEAR, _MOST_CALLS // fewest)
     counts = {*range(fewest, min(units, fewest + near) + 1)}
+    at_once = min(units, workers)
+    beyond = fewest + near
+    while beyond < at_once:
+        counts.add(beyond)
+        beyond += beyond // 4 + 1
     waves = -(-fewest // workers)
     # A wave of very many takes long to predict, and pays a fixed cost for next to nothing.
     while waves * workers <= min(units, max(_MOST_CHUNKS, fewest + workers)):
         counts.add(waves * workers)
         waves *= 2
-    if units <= _MOST_CHUNKS:
+    if units <= max(_MOST_CHUNKS, workers):
         counts.add(units)
     return sorted(counts)
 

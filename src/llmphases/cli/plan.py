@@ -15,8 +15,10 @@ from llmphases.cli.exits import FOUND, OK, UsageError
 from llmphases.cli.terminal import complain, paper_of_stdout, write
 from llmphases.cli.trace_files import named, read_traces
 
-_MOST_CHUNKS = 1_000_000
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*(?:([kmgt])i?)?b?", re.IGNORECASE)
+_MOST_CHUNKS = 100_000
+_MOST = 1e9
+"""Of anything that is counted or timed: beyond, sums are no longer numbers."""
+_SIZE = re.compile(r"(\d{1,18}(?:\.\d+)?)\s*(?:([kmgt])i?)?b?", re.IGNORECASE)
 _POWERS = {"k": 10, "m": 20, "g": 30, "t": 40}
 
 _EXAMPLES = """\
@@ -123,8 +125,8 @@ def _ceilings(args: argparse.Namespace, memory_per_call: float | None) -> Ceilin
     if args.today is not None and args.today > args.units:
         raise UsageError(f"--today {args.today}: {args.units} units make no more chunks than units")
     fewest = -(-args.units // (args.max_units_per_call or args.units))
-    if max(fewest, args.today or 0) > _MOST_CHUNKS:
-        raise UsageError(f"more than {_MOST_CHUNKS:,} chunks; take a larger unit")
+    if max(fewest, args.today or 0, min(args.units, args.workers)) > _MOST_CHUNKS:
+        raise UsageError(f"more than {_MOST_CHUNKS:,} chunks; take a larger unit, or fewer workers")
     limit = args.memory_limit
     if limit is None and memory_per_call is not None:
         limit = _available_memory()
@@ -186,7 +188,7 @@ def _number(kind: Callable[[str], float], least: float, expected: str) -> Callab
             value = kind(text)
         except ValueError:
             value = math.nan
-        if math.isfinite(value) and value >= least:
+        if least <= value <= _MOST:
             return value
         raise argparse.ArgumentTypeError(f"expected {expected}, not {text!r}")
 

@@ -56,6 +56,8 @@ def _why_not_split(plan: Plan, fixed: str) -> str:
         return "there is one unit"
     if plan.workers == 1:
         return f"one runs at a time, and each piece would pay the {fixed} of fixed cost again"
+    if not plan.work.per_unit_ns:
+        return "what it takes does not depend on the units in it, so that shorter ones save nothing"
     return f"{_company(plan)} more than shorter pieces save"
 
 
@@ -86,7 +88,7 @@ def _others(plan: Plan, best: Option) -> Iterator[str]:
     first, last = plan.options[0], plan.options[-1]
     if first.chunks == 1 != best.chunks:
         yield f"One call would take {duration(first.predicted_ns)}."
-    is_slower = round(last.predicted_ns) > round(best.predicted_ns)
+    is_slower = last.predicted_ns > best.predicted_ns * (1 + 1e-9)
     if last.waves > best.waves and is_slower and last != plan.today and plan.work.fixed_ns:
         yield (
             f"More chunks than run at once pay the fixed cost again in each wave: "

@@ -38,6 +38,7 @@ def test_grafanas_own_types_read_all_of_it(board):
 
 @EACH_BOARD
 def test_no_datasource_is_named_but_by_the_variable(board):
+    """RC-094: imported where Prometheus has another name, it works all the same."""
     loaded = json.loads(grafana.as_json(board))
     named = [
         one["datasource"] for one in everything_in(loaded)

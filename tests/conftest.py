@@ -26,15 +26,17 @@ hypothesis.settings.register_profile("here", print_blob=True, **SLOW)
 hypothesis.settings.register_profile("ci", derandomize=True, **SLOW)
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "here")
 
+TESTS = Path(__file__).parent
 OF_THE_FULL_SUITE = {
     "aiohttp", "anthropic", "boto3", "fastapi", "google.genai", "grafana_foundation_sdk", "groq",
     "httpx", "httpx2", "langchain_core", "llm", "matplotlib", "mistralai", "ollama", "openai",
-    "requests", "tenacity", "uvloop", "xllamacpp", "yaml",
+    "requests", "tenacity", "trustme", "uvloop", "xllamacpp", "yaml",
 }  # fmt: skip
 """What the extra `dev` installs and `test` does not."""
 
 
 def _absent_imports(path: Path) -> set[str]:
+    """What a test file, or a module of the tests that it imports, imports and is not installed."""
     tree = ast.parse(path.read_text("utf-8"))
     names = [
         alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names
@@ -42,7 +44,12 @@ def _absent_imports(path: Path) -> set[str]:
     names += [node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module]
     # `google` alone is there with protobuf
     wanted = {".".join(name.split(".")[: 1 + name.startswith("google.")]) for name in names}
-    return {name for name in wanted & OF_THE_FULL_SUITE if not _is_there(name)}
+    absent = {name for name in wanted & OF_THE_FULL_SUITE if not _is_there(name)}
+    for name in names:
+        helper = TESTS.joinpath(*name.split(".")).with_suffix(".py")
+        if helper.exists():
+            absent |= _absent_imports(helper)
+    return absent
 
 
 def _is_there(name: str) -> bool:
@@ -55,7 +62,7 @@ def _is_there(name: str) -> bool:
 # Test files about an SDK import it at their top; without it there is nothing in them to run.
 _LEFT_OUT = {
     str(path): absent
-    for path in sorted(Path(__file__).parent.rglob("test_*.py"))
+    for path in sorted(TESTS.rglob("test_*.py"))
     if (absent := _absent_imports(path))
 }
 collect_ignore = list(_LEFT_OUT)

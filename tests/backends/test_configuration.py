@@ -11,7 +11,7 @@ import pytest
 
 from backends.servers import COMPOSE_FILE, ROOT, Jaeger, Ports, Prometheus, compose
 
-pytest.importorskip("yaml")
+pytest.importorskip("yaml")  # of the dev extra
 
 SERVICES = compose()["services"]
 services = pytest.mark.parametrize("name", sorted(SERVICES))

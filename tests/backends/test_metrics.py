@@ -19,7 +19,7 @@ from backends.workload import send
 from lab.otlp_receiver import OtlpReceiver
 from llmphases import conventions
 
-yaml = pytest.importorskip("yaml")
+yaml = pytest.importorskip("yaml")  # of the dev extra
 
 FIVE_CALLS = """
 clock = fake_clock(began_s_ago=400)

@@ -14,7 +14,7 @@ from backends.servers import get, until
 from backends.workload import run_llmphases, send
 from llmphases.cli.main import main
 
-pytest.importorskip("openai")
+pytest.importorskip("openai")  # of the dev extra
 
 STALLED = "llmphases.phase.transmission.duration"
 UNATTRIBUTED = "llmphases.unattributed.duration"

@@ -264,8 +264,7 @@ def leave(token: Any) -> None:
 
 
 def _is_in_block() -> bool:
-    frame = frame_here()
-    return frame is not None and block_of(frame) is not None
+    return block_of(frame_here()) is not None
 
 
 def _base() -> object:

@@ -35,7 +35,7 @@ the same, or --force is given; nothing is written then. Exit status: 0 all well,
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What the command can be told."""
     parser.epilog = _EXAMPLES
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", title="actions", required=True)
+    actions = parser.add_subparsers(dest="action", metavar="export", title="actions", required=True)
     export = actions.add_parser(
         "export",
         help="write dashboards, alert rules, configuration and a compose file into a folder",

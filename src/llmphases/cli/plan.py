@@ -114,7 +114,7 @@ def _given(args: argparse.Namespace) -> tuple[float, float]:
         raise UsageError(
             "what a call costs cannot be told without --fixed and --per-unit, or --from TRACES; "
             "measure one call first (llmphases run -- COMMAND): it shows fixed : generation, and "
-            "generation by the units of that call is --per-unit"
+            "generation divided by the units of that call is --per-unit"
         )
     return args.fixed * 1e9, args.per_unit * 1e9
 

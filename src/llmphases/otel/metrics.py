@@ -184,7 +184,7 @@ class MetricsObserver(Observer):
     def _record_phases(self, record: Call, labels: _LabelsOfCall, context: Any) -> None:
         for phase, nanoseconds in record.outside_inner_ns.items():
             if nanoseconds or not record.exclusive_ns.get(phase):
-                self._phase.record(nanoseconds / 1e9, labels.phase(phase), context)
+                self._phase.record(seconds(nanoseconds), labels.phase(phase), context)
 
     def _record_call(self, record: Call, of_call: _LabelsOfCall, context: Any) -> None:
         labels = of_call.call

@@ -97,7 +97,7 @@ def _stretches(pieces: list[Piece], start_ns: int, end_ns: int) -> tuple[Stretch
     stretches = [
         _stretch(
             phase=p.phase,
-            start_ns=p.start_ns - start_ns if p.start_ns > start_ns else 0,
+            start_ns=max(p.start_ns, start_ns) - start_ns,
             end_ns=min(p.end_ns, end_ns) - start_ns,
             request=p.request,
             origin=p.origin,

@@ -116,9 +116,8 @@ class CallLifetime(OpenCall):
             self.conversation.end_all(at_ns, error_type)
             for track in self.conversation.tracks:
                 track.freeze()
-            if self.timeline.open:
-                for phase in reversed(list(self.timeline.open)):
-                    self.timeline.end(phase, at_ns)
+            for phase in reversed(list(self.timeline.open)):
+                self.timeline.end(phase, at_ns)
             self.timeline.release_all()
             record = close_call(self, at_ns, ended, error_type)
             self.record = record

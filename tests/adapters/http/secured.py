@@ -69,11 +69,11 @@ class _Secured:
                 owner.breaks_times -= 1
                 return
             self.request.do_handshake()
-            super().handle()  # type: ignore[misc]
+            super().handle()  # type: ignore[misc]  # of the handler mixed in
 
     def finish(self) -> None:
         with contextlib.suppress(OSError):
-            super().finish()  # type: ignore[misc]
+            super().finish()  # type: ignore[misc]  # likewise
         self.server.open_sockets.discard(self.request)
         self.request.close()
 

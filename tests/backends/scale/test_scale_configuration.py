@@ -13,7 +13,7 @@ from backends.scale.roles import COMPOSE_FILE, CONFIG, compose
 from backends.servers import ROOT
 from backends.servers import compose as one_machine
 
-yaml = pytest.importorskip("yaml")
+yaml = pytest.importorskip("yaml")  # of the dev extra
 
 COMPOSE = compose()
 SERVICES = COMPOSE["services"]
